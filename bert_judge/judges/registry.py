@@ -287,11 +287,6 @@ def read_card(folder: Path) -> dict[str, Any]:
     return card if isinstance(card, dict) else {}
 
 
-def of_folder(folder: Path) -> JudgeKind | None:
-    """Return the kind of the trained judge in a folder; None: no kind recognizes it."""
-    return next((kind for kind in kinds() if kind.recognizes(folder)), None)
-
-
 def is_trained_judge(folder: Path) -> bool:
     """Return whether a folder of a run holds a judge that was trained to the end: its description is written last."""
     return (folder / "judge.json").is_file() or (folder / "probe.json").is_file()

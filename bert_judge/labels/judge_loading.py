@@ -102,17 +102,16 @@ class JudgeReference:
         return NamedJudge(self.name, tables.canonical(depends_on), judge, self.folder)
 
 
-def load_judges(names: Sequence[str], threshold: float | None = None, results: Path = RESULTS) -> list[NamedJudge]:
+def load_judges(names: Sequence[str], threshold: float | None = None) -> list[NamedJudge]:
     """Load the judges of single answers with these names.
 
     Args:
         threshold: lowest score that counts as correct; by default each judge's own.
-        results: folder of a run.
 
     Raises:
         InputError: a judge does not exist or cannot be loaded, or two have the same name.
     """
-    references = [_with_threshold(find_judge(name, results=results), threshold) for name in names]
+    references = [_with_threshold(find_judge(name), threshold) for name in names]
     for reference in references:
         if reference.kind.compares_pairs:
             raise InputError(f"--judge {reference.name}: a judge of two answers; name a judge of single answers")
@@ -223,7 +222,7 @@ def _from_file(file: Path, name: str, **about: Any) -> JudgeReference:
 
 
 def _of_folder(folder: Path, name: str, **about: Any) -> JudgeReference:
-    kind = registry.of_folder(folder)
+    kind = next((kind for kind in registry.kinds() if kind.recognizes(folder)), None)
     if kind is None:
         raise InputError(f"--judge {folder}: not the folder of a trained judge; name a folder with judge.json or probe.json")
     if registry.read_card(folder).get("simulated"):

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from bert_judge import tables
@@ -62,9 +63,15 @@ def build_pairs(
     if spec["rows"] is not None:
         sample = sorted(set(both["sample_id"]), key=lambda sample_id: keyed_random.fraction("rows", *seed, sample_id))
         both = both[both["sample_id"].isin(sample[: spec["rows"]])]
-    rows = [_pair_row(row, keyed_random.fraction("place", *seed, row["sample_id"]) < 0.5) for row in both.to_dict("records")]
+    first_is_a = np.array([keyed_random.fraction("place", *seed, sample_id) >= 0.5 for sample_id in both["sample_id"]], bool)
+    for name, source in {"answer": "candidate", "model": "model", "status": "status", "verdict": "verdict"}.items():
+        one, two = both[f"{source}_1"], both[f"{source}_2"]
+        both = both.assign(**{f"{name}_a": one.where(first_is_a, two), f"{name}_b": two.where(first_is_a, one)})
+    keys = both[["sample_id", "model_a", "model_b", "answer_a", "answer_b"]].itertuples(index=False, name=None)
+    labels: list[Any] = [prefer(*verdicts) for verdicts in zip(both["verdict_a"], both["verdict_b"], strict=True)]
+    both = both.assign(pair_id=[tables.pair_id(*key) for key in keys], label=labels, votes=None)
     # Several attempts may have given the same two answers.
-    frame = pd.DataFrame(rows, columns=tables.PAIRS.names).drop_duplicates("pair_id")
+    frame = both[tables.PAIRS.names].drop_duplicates("pair_id")
     tables.write(frame, output, tables.PAIRS, spec)
     log.info("%s: %d pairs of %s and %s", spec["set"], len(frame), *spec["models"])
 
@@ -82,28 +89,6 @@ def _read_answers(tasks: Iterable[str], paths: Sequence[str | Path], gold: Seque
         frames.append(frame)
     columns = [*KEY, "task", "question", "references", "model", "candidate", "status", "verdict"]
     return pd.concat(frames, ignore_index=True)[columns]
-
-
-def _pair_row(row: Mapping[Any, Any], swapped: bool) -> dict[str, Any]:
-    """Build a row of the table of pairs; `swapped`: the second model's answer is A."""
-    a, b = ("2", "1") if swapped else ("1", "2")
-    models = row[f"model_{a}"], row[f"model_{b}"]
-    answers = row[f"candidate_{a}"], row[f"candidate_{b}"]
-    return {
-        "pair_id": tables.pair_id(row["sample_id"], *models, *answers),
-        "sample_id": row["sample_id"],
-        "task": row["task"],
-        "question": row["question"],
-        "references": row["references"],
-        "answer_a": answers[0],
-        "answer_b": answers[1],
-        "model_a": models[0],
-        "model_b": models[1],
-        "status_a": row[f"status_{a}"],
-        "status_b": row[f"status_{b}"],
-        "label": prefer(row[f"verdict_{a}"], row[f"verdict_{b}"]),
-        "votes": None,
-    }
 
 
 def prefer(verdict_a: str | None, verdict_b: str | None) -> str | None:

@@ -55,9 +55,9 @@ def score_file(
     work = work_folder(output)
     tally = Tally([judge.name for judge in judges])
     new_columns = [prefix + name for name in output_columns(judges)]
-    check_new_columns(source, new_columns)
+    check_new_columns(source.path, source.columns, new_columns)
     with claim_output(source, output, force):
-        with tables.atomic(output) as unfinished, open_writer(source, unfinished, new_columns) as writer:
+        with tables.atomic(output) as unfinished, open_writer(source, unfinished, new_columns) as write:
             for number, chunk in enumerate(source.chunks(CHUNK_ROWS)):
                 records = [_parse(reader, record) for record in chunk.records]
                 report = partial(on_progress, chunk.fraction_read)
@@ -67,7 +67,7 @@ def score_file(
                     for judge, folder in zip(judges, folders, strict=True)
                 ]
                 values = [[getattr(label, name, None) for label in column] for column in labels for name in ADDED_COLUMNS]
-                writer.write(chunk, dict(zip(new_columns, values, strict=True)))
+                write(chunk, dict(zip(new_columns, values, strict=True)))
                 models, questions = [record.model for record in records], [record.question for record in records]
                 tally.add(models, questions, [record.label for record in records], labels)
                 report(0)

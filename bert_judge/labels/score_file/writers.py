@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, Self, TextIO
+from typing import Any, TextIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,48 +20,36 @@ from bert_judge.tables.readers.rows import Chunk, RowFile
 NewColumns = Mapping[str, Sequence[Any]]
 
 
-class Writer(Protocol):
-    """Appends chunks to a file that it opens itself."""
+@contextmanager
+def open_writer(source: RowFile, path: Path, new: Sequence[str]) -> Iterator[Callable[[Chunk, NewColumns], None]]:
+    """Open a file in the source's format; the value is a function that appends a chunk."""
+    if source.format == "parquet":
+        with pq.ParquetFile(source.path) as file:
+            schema = file.schema_arrow
+        for name in new:
+            schema = schema.append(pa.field(name, pa.float64() if name.endswith("score") else pa.string()))
+        with pq.ParquetWriter(path, schema, compression="zstd") as parquet:
+            yield partial(_write_batch, parquet, schema)
+        return
+    is_csv = source.format == "csv"
+    # Excel, which writes other encodings, needs a byte order mark to read UTF-8.
+    encoding = "utf-8-sig" if is_csv and source.container.encoding != "utf-8" else "utf-8"
+    with path.open("w", encoding=encoding, newline="") as text:
+        if is_csv:
+            rows = csv.writer(_LineFeedStream(text), delimiter=source.container.delimiter)
+            rows.writerow([*source.columns, *new])
+            yield partial(_write_rows, rows)
+        else:
+            yield partial(_write_lines, text, source.path)
 
-    def __enter__(self) -> Self: ...
-    def __exit__(self, *error: Any) -> None: ...
-    def write(self, chunk: Chunk, new: NewColumns) -> None: ...
 
-
-def open_writer(source: RowFile, path: Path, new: Sequence[str]) -> Writer:
-    """Return a writer of the source's rows in the source's format."""
-    writers: Mapping[str, Callable[[RowFile, Path, list[str]], Writer]] = {
-        "csv": _CSVWriter,
-        "jsonl": _JSONLWriter,
-        "json": _JSONLWriter,
-        "parquet": _ParquetWriter,
-    }
-    return writers[source.format](source, path, list(new))
-
-
-def check_new_columns(source: RowFile, new: Sequence[str]) -> None:
-    """Refuse names of new columns that the source already has."""
+def check_new_columns(path: Path, existing: Container[str], new: Iterable[str]) -> None:
+    """Refuse names of new columns that a file, or one of its records, already has."""
     for name in new:
-        if name in source.columns:
-            raise _duplicate_column(source.path, name)
-
-
-def _duplicate_column(path: Path, name: str) -> InputError:
-    return InputError(f"{path}: already has a column {name!r}; add --prefix TEXT to put a text before the new columns' names")
-
-
-class _TextWriter:
-    encoding = "utf-8"
-
-    def __init__(self, source: RowFile, path: Path, new: list[str]) -> None:
-        self.source, self.new = source, new
-        self.file = path.open("w", encoding=self.encoding, newline="")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self.file.close()
+        if name in existing:
+            raise InputError(
+                f"{path}: already has a column {name!r}; add --prefix TEXT to put a text before the new columns' names"
+            )
 
 
 class _LineFeedStream:
@@ -72,46 +62,20 @@ class _LineFeedStream:
         return self.file.write(row.removesuffix("\r\n") + "\n")
 
 
-class _CSVWriter(_TextWriter):
-    def __init__(self, source: RowFile, path: Path, new: list[str]) -> None:
-        # Excel, which writes other encodings, needs a byte order mark to read UTF-8.
-        self.encoding = "utf-8" if source.container.encoding == "utf-8" else "utf-8-sig"
-        super().__init__(source, path, new)
-        self.rows = csv.writer(_LineFeedStream(self.file), delimiter=source.container.delimiter)
-        self.rows.writerow([*source.columns, *new])
-
-    def write(self, chunk: Chunk, new: NewColumns) -> None:
-        added = zip(*new.values(), strict=True)
-        self.rows.writerows([*cells, *values] for cells, values in zip(chunk.raw, added, strict=True))
+def _write_rows(rows: Any, chunk: Chunk, new: NewColumns) -> None:
+    added = zip(*new.values(), strict=True)
+    rows.writerows([*cells, *values] for cells, values in zip(chunk.raw, added, strict=True))
 
 
-class _JSONLWriter(_TextWriter):
-    def write(self, chunk: Chunk, new: NewColumns) -> None:
-        for record, line, *values in zip(chunk.records, chunk.raw, *new.values(), strict=True):
-            for name in new:
-                if name in record:
-                    raise _duplicate_column(self.source.path, name)
-            # The line is extended as text, so that numbers, keys and spaces stay exactly as they were.
-            start = line.strip().removesuffix("}").rstrip()
-            added = json.dumps(dict(zip(new, values, strict=True)), ensure_ascii=False)
-            self.file.write(f"{start}{', ' if record else ''}{added[1:]}\n")
+def _write_lines(file: TextIO, path: Path, chunk: Chunk, new: NewColumns) -> None:
+    for record, line, *values in zip(chunk.records, chunk.raw, *new.values(), strict=True):
+        check_new_columns(path, record, new)
+        # The line is extended as text, so that numbers, keys and spaces stay exactly as they were.
+        start = line.strip().removesuffix("}").rstrip()
+        added = json.dumps(dict(zip(new, values, strict=True)), ensure_ascii=False)
+        file.write(f"{start}{', ' if record else ''}{added[1:]}\n")
 
 
-class _ParquetWriter:
-    def __init__(self, source: RowFile, path: Path, new: list[str]) -> None:
-        with pq.ParquetFile(source.path) as file:
-            schema = file.schema_arrow
-        for name in new:
-            schema = schema.append(pa.field(name, pa.float64() if name.endswith("score") else pa.string()))
-        self.schema = schema
-        self.file = pq.ParquetWriter(path, schema, compression="zstd")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self.file.close()
-
-    def write(self, chunk: Chunk, new: NewColumns) -> None:
-        columns = [*chunk.raw.columns, *(pa.array(values, self.schema.field(name).type) for name, values in new.items())]
-        self.file.write_batch(pa.RecordBatch.from_arrays(columns, schema=self.schema))
+def _write_batch(parquet: pq.ParquetWriter, schema: pa.Schema, chunk: Chunk, new: NewColumns) -> None:
+    columns = [*chunk.raw.columns, *(pa.array(values, schema.field(name).type) for name, values in new.items())]
+    parquet.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
