@@ -24,11 +24,7 @@ ESCALATED = "(escalated)"
 def build_cascades(spec: Mapping[str, Any], scores: Sequence[Path], labels: Mapping[str, Sequence[Path]], output: Path) -> None:
     """Write the table of cascades.
 
-    Args:
-        labels: cascade → its label tables, which name the deciding judge, for the same models and tasks in the same order.
-
-    Raises:
-        InputError: a file cannot be read, or an answer has no label.
+    `labels`: cascade → its label tables, which name the deciding judge, for the same models and tasks in the same order.
     """
     frame = load_verdicts(scores, spec["judges"])
     frame = frame[frame[f"{spec['gold']}_verdict"] != "invalid"]
@@ -53,7 +49,8 @@ def _read_escalations(paths: Sequence[Path], judges: Sequence[str]) -> pd.DataFr
 def _evaluate(rows: pd.DataFrame, cascade: str, judges: Sequence[str], spec: Mapping[str, Any]) -> dict[str, Any]:
     questions = pd.factorize(rows["sample_id"])[0]
     last = judges[-1]
-    agrees = {judge: _agrees(rows, judge, spec["gold"]) for judge in {cascade, *judges} & {*spec["judges"]}}
+    verdicts = {judge: rows[f"{judge}_verdict"].astype(str) for judge in spec["judges"]}
+    agrees = {judge: (verdicts[judge] == verdicts[spec["gold"]]).to_numpy() for judge in {cascade, *judges} & verdicts.keys()}
     rate = float(rows[ESCALATED].mean()) if len(rows) else math.nan
     row = {
         "last": last,
@@ -82,7 +79,3 @@ def _lead_over_random_routing(sums: NDArray[np.int64]) -> Interval:
     totals: Floats = resample_totals(lines, counts=counts, resamples=statistics.DIFFERENCE_RESAMPLES)
     rate, cascade, last, cheap = totals[:, :4].T / totals[:, 4]
     return percentile_interval(cascade - (rate * last + (1 - rate) * cheap))
-
-
-def _agrees(rows: pd.DataFrame, judge: str, gold: str) -> NDArray[np.bool_]:
-    return (rows[f"{judge}_verdict"].astype(str) == rows[f"{gold}_verdict"].astype(str)).to_numpy()

@@ -125,7 +125,9 @@ def cost_table(spec: Mapping[str, Any], results: Path, characters: float) -> pd.
         usage = measure_usage(results / "labels" / judge / model / f"{task}.parquet" for model, task in pairs)
         rows.append(_cost_row("verdicts", judge, use, usage, gpus["judges"].get(judge, 0)))
     for judge, dataset in spec["trained"].items():
-        usage = _training_usage(results, judge, dataset)
+        table = results / "datasets" / dataset / "train.parquet"
+        num_rows, seconds = tables.count(table) if table.is_file() else 0, _read_seconds(results, Path("judges", f"{judge}.json"))
+        usage = Usage(num_rows, timed_rows=0 if seconds is None else num_rows, seconds=seconds)
         rows.append(_cost_row("training", judge, "training", usage, gpus["judges"].get(judge, 0)))
     rows = [row for row in rows if row["rows"]]
     for row in rows:
@@ -143,13 +145,6 @@ def _cost_row(stage: str, component: str, use: str, usage: Usage, gpus: int) -> 
         row |= {name: row[name] or 0.0 for name in TOKENS}
     hours = None if usage.seconds is None else usage.seconds * gpus / 3600
     return {**row, "gpu_hours": hours, "price_assumed": False}
-
-
-def _training_usage(results: Path, judge: str, dataset: str) -> Usage:
-    table = results / "datasets" / dataset / "train.parquet"
-    rows = tables.count(table) if table.is_file() else 0
-    seconds = _read_seconds(results, Path("judges", f"{judge}.json"))
-    return Usage(rows, timed_rows=0 if seconds is None else rows, seconds=seconds)
 
 
 def _llm_judge_on_all_answers(

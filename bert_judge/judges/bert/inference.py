@@ -149,7 +149,10 @@ def compute_logits(backend: Backend, rows: Sequence[EncodedRow], pad_id: int, ba
     # Longest first, so that an out-of-memory error comes at once.
     unique = sorted(set(rows), key=lambda row: (-len(row.ids), row.ids, row.types))
     lengths = [round_up(len(row.ids), backend.length_multiple) for row in unique]
-    limit = (batch_tokens or _default_batch_tokens(backend, sum(lengths))) if backend.batch_tokens else 0
+    limit = backend.batch_tokens and (batch_tokens or backend.batch_tokens)
+    if not batch_tokens and backend.parallel_batches > 1:
+        share = sum(lengths) // (BATCHES_PER_THREAD * backend.parallel_batches)
+        limit = min(limit, max(MIN_BATCH_TOKENS, share))
     logits = np.zeros(len(unique))
 
     def run(batch: slice) -> None:
@@ -187,13 +190,6 @@ def batch_by_tokens(lengths: Sequence[int], limit: int) -> Iterator[list[int]]:
         batch.append(position)
     if batch:
         yield batch
-
-
-def _default_batch_tokens(backend: Backend, total_tokens: int) -> int:
-    if backend.parallel_batches == 1:
-        return backend.batch_tokens
-    share = total_tokens // (BATCHES_PER_THREAD * backend.parallel_batches)
-    return min(backend.batch_tokens, max(MIN_BATCH_TOKENS, share))
 
 
 def collate(rows: Sequence[EncodedRow], pad_id: int, config: object) -> dict[str, torch.Tensor]:

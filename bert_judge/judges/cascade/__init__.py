@@ -62,8 +62,9 @@ class CascadeKind(JudgeKind):
 
     def fit_tables(self, plan: RunPlan, judge: str) -> list[LabelTable]:
         block: Any = plan.config.judges[judge]
-        held_out = selections.HeldOut(block.dataset).name
-        return [(name, held_out, selections.VALIDATION) for name in fitted_members(plan, block)]
+        held_out, teacher = selections.HeldOut(block.dataset).name, plan.config.datasets[block.dataset].teacher
+        # The labels of these rows are the teacher's.
+        return [(name, held_out, selections.VALIDATION) for name in block.judges if name != teacher]
 
     def selections(self, plan: RunPlan, judge: str) -> list[str]:
         block: Any = plan.config.judges[judge]
@@ -102,11 +103,6 @@ class CascadeKind(JudgeKind):
         inputs = context.inputs
         labels = list(zip(context.settings["judges"], inputs["labels"], strict=True))
         label_cascade(context.spec, inputs["candidates"], labels, inputs["cascade"], output)
-
-
-def fitted_members(plan: RunPlan, block: Any) -> list[str]:
-    """Return the judges of a cascade whose labels of the validation rows are needed: all but the teacher of these rows."""
-    return [name for name in block.judges if name != plan.config.datasets[block.dataset].teacher]
 
 
 KIND = CascadeKind()
