@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import jinja2
 import yaml
 
-from bert_judge import tables
+from bert_judge import __version__, tables
 
 
 def write_model_card(
@@ -17,7 +18,7 @@ def write_model_card(
     *,
     title: str,
     introduction: str,
-    sections: Mapping[str, str],
+    sections: Mapping[str, str] | None = None,
     base_model: str | None = None,
     pipeline_tag: str | None = None,
     tags: Sequence[str] = (),
@@ -26,6 +27,7 @@ def write_model_card(
     """Write `README.md` into the folder of a model.
 
     Args:
+        introduction: Markdown, which may have sections.
         sections: heading → Markdown; empty ones are left out.
         tags: of the front matter, after `bert-judge`.
         spec: everything the model depends on, shown as JSON in the last section.
@@ -38,13 +40,21 @@ def write_model_card(
     }
     fields = {key: value for key, value in front_matter.items() if value is not None}
     blocks = [f"---\n{yaml.safe_dump(fields, sort_keys=False)}---", f"# {title}", introduction]
+    blocks_by_heading = dict(sections or {})
     if spec is not None:
-        sections = {**sections, "Full specification": code_block(json.dumps(spec, indent=2, ensure_ascii=False), "json")}
-    for heading, text in sections.items():
+        blocks_by_heading["Full specification"] = f"```json\n{json.dumps(spec, indent=2, ensure_ascii=False)}\n```"
+    for heading, text in blocks_by_heading.items():
         if text:
             blocks += [f"## {heading}", text]
     with tables.atomic(Path(folder) / "README.md") as temporary:
         temporary.write_text("\n\n".join(block.strip("\n") for block in blocks) + "\n", encoding="utf-8")
+
+
+def render(template: str, **values: Any) -> str:
+    """Render a Markdown template in the folder of judges, such as `bert/card.md.jinja`."""
+    loader = jinja2.PackageLoader("bert_judge", "judges")
+    environment = jinja2.Environment(loader=loader, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    return environment.get_template(template).render(version=__version__, **values)
 
 
 def set_section(folder: Path, heading: str, text: str) -> None:
@@ -65,8 +75,3 @@ def markdown_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> s
 def metrics_table(metrics: Mapping[str, float], exclude: Sequence[str] = ("n",)) -> str:
     """Render metric → value as a Markdown table, four significant digits."""
     return markdown_table(("metric", "value"), [(name, f"{value:.4g}") for name, value in metrics.items() if name not in exclude])
-
-
-def code_block(code: str, language: str = "python") -> str:
-    """Fence code for Markdown."""
-    return f"```{language}\n{code.strip()}\n```"

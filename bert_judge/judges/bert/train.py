@@ -10,42 +10,17 @@ from typing import Any
 
 import pandas as pd
 
-from bert_judge import __version__, tables
+from bert_judge import tables
 from bert_judge.assets.prepare import load_manifest
 from bert_judge.config import Input, Training
 from bert_judge.datasets.augmentation import augment
 from bert_judge.judges.bert.checkpoint import JudgeMetadata
 from bert_judge.judges.bert.judge import BERTJudge, CalibrationRows
 from bert_judge.judges.bert.judge_folder import JUDGE_FILE, METRICS, hash_rows, write_seen_rows
-from bert_judge.judges.model_card import code_block, markdown_table, metrics_table, write_model_card
+from bert_judge.judges.model_card import markdown_table, metrics_table, render, write_model_card
 from bert_judge.runtime import resume
 
 log = logging.getLogger(__name__)
-_INTRODUCTION = """\
-A judge of answers of language models: given a question, the reference answers and a candidate, it returns a score between 0 and 1
-for how correct the candidate is. Trained by bert-judge {version} from `{metadata.backbone}` ({metadata.backbone_revision}) on the
-labels of the teacher `{teacher}`."""
-_METRICS = """\
-On {n:.0f} validation rows, from questions that are not in the training set, against the same teacher ({base_rate:.1%} of the
-candidates correct):
-
-{table}
-
-The teacher's errors are included: the metrics measure how well the judge imitates its teacher, not how often both are right."""
-_EXAMPLE = """
-from bert_judge.judges.bert.judge import BERTJudge
-
-judge = BERTJudge("path/to/this/folder")
-judge.predict(["What is the capital of France?"], [["Paris"]], ["It is Paris."])
-"""
-_USAGE = """\
-{example}
-
-Input format: `{input.format}`{without_question}, at most {input.max_length} tokens. With z = logit₁ − logit₀ of the encoder, the
-score is {formula}; correct from the configured threshold on (0.5 by default). `AutoModelForSequenceClassification` loads the
-encoder alone."""
-_EARLY_EXIT = """\
-; where no z within the `logit_bounds` in `judge.json` changes the verdict, the encoder is skipped and z is the mean"""
 
 
 def train_judge(
@@ -120,45 +95,21 @@ def _texts(rows: pd.DataFrame) -> tuple[list[str], list[list[str]], list[str]]:
 def _write_card(
     folder: Path, metadata: JudgeMetadata, metrics: Mapping[str, float], dataset: Mapping[str, Any], summary: Mapping[str, Any]
 ) -> None:
+    body = render(
+        "bert/card.md.jinja",
+        judge=metadata,
+        metrics=metrics,
+        metrics_table=metrics_table(metrics, exclude=("n", "base_rate")),
+        dataset=dataset,
+        summary=summary,
+        tasks_table=markdown_table(("task", "rows"), summary["train"]["per_task"].items()),
+    )
     write_model_card(
         folder,
         title=metadata.spec["judge"],
-        introduction=_INTRODUCTION.format(version=__version__, teacher=dataset["teacher"], metadata=metadata),
-        sections={
-            "Evaluation": _METRICS.format(**metrics, table=metrics_table(metrics, exclude=("n", "base_rate"))),
-            "Training data": _training_data(dataset, summary),
-            "Usage": _USAGE.format(
-                example=code_block(_EXAMPLE),
-                input=metadata.input,
-                without_question="" if metadata.input.question else ", without the question",
-                formula=_formula(metadata),
-            ),
-        },
+        introduction=body,
         base_model=metadata.backbone,
         pipeline_tag="text-classification",
         tags=("evaluation", "answer-equivalence"),
         spec=metadata.spec,
     )
-
-
-def _training_data(dataset: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
-    train = summary["train"]
-    sentences = [
-        f"{train['rows']} rows with {train['questions']} questions; {summary['invalid_dropped']} answers without a valid label "
-        f"were dropped and {summary['duplicates_folded']} duplicates merged."
-    ]
-    if summary["weak_teacher"]:
-        teacher = dataset["weak_teacher"]["teacher"]
-        sentences.append(f"{summary['weak_teacher']} of the dropped answers were labelled with the score of `{teacher}` instead.")
-    if summary["synthetic"]:
-        counts = ", ".join(f"{rows} {kind}" for kind, rows in summary["synthetic"].items())
-        sentences.append(f"Augmented rows: {counts}.")
-    return "\n".join([*sentences, "", markdown_table(("task", "rows"), train["per_task"].items())])
-
-
-def _formula(metadata: JudgeMetadata) -> str:
-    if metadata.stacker is None:
-        return f"sigmoid(z / {metadata.temperature:.3f})"
-    weights = f"{metadata.stacker.encoder:.3f} z + {metadata.stacker.features:.3f} t + {metadata.stacker.bias:.3f}"
-    trees = "where t is the log-odds of the gradient-boosted trees on lexical features in `features.txt`"
-    return f"sigmoid({weights}), {trees}{_EARLY_EXIT if metadata.logit_bounds else ''}"

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bert_judge import __version__, tables
+from bert_judge import tables
 from bert_judge.assets.prepare import load_manifest
 from bert_judge.config import Training
 from bert_judge.judges.bert.checkpoint import JudgeMetadata
 from bert_judge.judges.bert.judge_folder import JUDGE_FILE, METRICS
-from bert_judge.judges.model_card import code_block, metrics_table, write_model_card
+from bert_judge.judges.model_card import metrics_table, render, write_model_card
 from bert_judge.judges.pairwise.encoder import PairEncoderJudge
 from bert_judge.judges.pairwise.protocol import Pair, PairJudge
 from bert_judge.runtime import keyed_random, metrics, resume
@@ -24,12 +24,6 @@ from bert_judge.runtime.errors import InputError
 log = logging.getLogger(__name__)
 
 TARGETS = {"A": 1.0, "tie": 0.5, "B": 0.0}
-_USAGE = """\
-from bert_judge.judges.pairwise import Pair
-from bert_judge.judges.pairwise.encoder import PairEncoderJudge
-
-judge = PairEncoderJudge("path/to/this/folder")
-judge.compare([Pair("Name a fruit.", "An apple.", "Granite.")])[0].verdict"""
 
 
 def train_pair_judge(
@@ -121,25 +115,16 @@ def measure(judge: PairJudge, pairs: Sequence[Pair], labels: np.ndarray) -> dict
 def _write_card(
     folder: str | Path, name: str, metadata: JudgeMetadata, held_out_metrics: Mapping[str, float], training_pairs: int
 ) -> None:
-    names = ", ".join(f"`{pair_set}`" for pair_set in metadata.spec["pairs"])
-    ties = (
-        "The difference d of its two logits gives P(A) : P(tie) : P(B) = exp(d/2T) : ν : exp(−d/2T), with "
-        f"T = {metadata.temperature:.3f} and ln ν = {metadata.pairwise['log_nu']:.3f} (Davidson 1970)."
-    )
     write_model_card(
         folder,
         title=name,
-        introduction=(
-            f"A judge that decides which of two answers to a question is better. Trained by bert-judge {__version__} from "
-            f"`{metadata.backbone}` ({metadata.backbone_revision}) on {training_pairs} labelled pairs of {names}. It scores both "
-            "orders, A before B and B before A; their difference decides, so it has no position bias."
+        introduction=render(
+            "pairwise/card.md.jinja",
+            judge=metadata,
+            metrics=held_out_metrics,
+            metrics_table=metrics_table(held_out_metrics),
+            training_pairs=training_pairs,
         ),
-        sections={
-            "Evaluation": f"On {held_out_metrics['n']:.0f} pairs of held-out questions, each in both orders:\n\n"
-            f"{metrics_table(held_out_metrics)}\n\nThe tie parameters were fitted on the same pairs, so the share of ties and "
-            "the agreement are slightly optimistic.",
-            "Usage": f"{code_block(_USAGE)}\n\n{ties}",
-        },
         base_model=metadata.backbone,
         pipeline_tag="text-classification",
         tags=("evaluation", "pairwise-comparison"),

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bert_judge import __version__, tables
-from bert_judge.judges.model_card import code_block, markdown_table, write_model_card
+from bert_judge import tables
+from bert_judge.judges.model_card import markdown_table, render, write_model_card
 from bert_judge.judges.probe.train import CROSS_VALIDATION, TEST
 from bert_judge.runtime.bootstrap import Floats, QuestionBootstrap, classification_resamples, percentile_interval
 from bert_judge.runtime.errors import InputError
@@ -20,10 +20,6 @@ METRICS = ("accuracy", "macro_f1", "weighted_f1")
 # In the order of the model card.
 PREDICTORS = ("probe", "majority", "length")
 SPLIT_TITLES = {TEST: "test split, never trained on", CROSS_VALIDATION: "cross-validation by question"}
-USAGE = """\
-from bert_judge.integrations.samples import evaluate_samples
-
-evaluate_samples([{"question": "…", "prediction": "…"}], judge="path/to/this/folder", top_percent=50)"""
 
 
 def evaluate_probe(spec: Mapping[str, Any], selection: str | Path, predictions: str | Path, folder: str | Path) -> None:
@@ -35,7 +31,16 @@ def evaluate_probe(spec: Mapping[str, Any], selection: str | Path, predictions: 
         raise InputError(f"{selection}: not readable: {' '.join(str(error).split())}; delete it and run again") from error
     aspects = {name: {**details, **evaluate_aspect(table[table["aspect"] == name])} for name, details in selected.items()}
     tables.write_json(Path(folder) / "metrics.json", {"aspects": aspects})
-    _write_card(folder, spec, aspects, tables.provenance(predictions)["revisions"])
+    scores = [(name, *cells) for name, aspect in aspects.items() for cells in _score_cells(aspect)]
+    header = ("aspect", "rows", "predictor", "macro F1", "weighted F1", "n", "difference of the probe in macro F1")
+    body = render(
+        "probe/card.md.jinja",
+        spec=spec,
+        aspects=aspects,
+        revisions=tables.provenance(predictions)["revisions"],
+        metrics_table=markdown_table(header, scores),
+    )
+    write_model_card(folder, title=spec["judge"], introduction=body, tags=["probe"], spec=spec)
 
 
 def evaluate_aspect(table: pd.DataFrame) -> dict[str, Any]:
@@ -73,36 +78,6 @@ def metric_differences(
 def _interval(resampled: Floats) -> list[float]:
     interval = percentile_interval(resampled)
     return [interval.value, interval.low, interval.high]
-
-
-def _write_card(folder: str | Path, spec: Mapping[str, Any], aspects: Mapping[str, Any], revisions: Mapping[str, str]) -> None:
-    backbones = ", ".join(f"`{name}` at {revision}" for name, revision in revisions.items())
-    heads = [(name, *_describe_head(aspect)) for name, aspect in aspects.items()]
-    scores = [(name, *cells) for name, aspect in aspects.items() for cells in _score_cells(aspect)]
-    score_header = ("aspect", "rows", "predictor", "macro F1", "weighted F1", "n", "difference of the probe in macro F1")
-    explanation = (
-        "With 95% intervals of a bootstrap over questions; differences are paired. In the cross-validation every fold selects "
-        "layers, classifier and calibration from its own training rows."
-    )
-    write_model_card(
-        folder,
-        title=spec["judge"],
-        introduction=f"Probe of bert-judge {__version__}: classifiers on the hidden states of a frozen model ({backbones}). "
-        f"It sees question and answer, no reference. Trained on the dataset `{spec['dataset']}`.",
-        sections={
-            "Aspects": markdown_table(("aspect", "head", "layers and poolings", "classifier"), heads),
-            "Metrics": f"{explanation}\n\n{markdown_table(score_header, scores)}",
-            "Usage": code_block(USAGE),
-        },
-        tags=["probe"],
-        spec=spec,
-    )
-
-
-def _describe_head(aspect: Mapping[str, Any]) -> tuple[str, str, str]:
-    head = aspect["head"]
-    layers = ", ".join(f"{layer} {pooling}" for layer, pooling in aspect["layers"])
-    return f"{head['head']}, {head['range'][0]} to {head['range'][1]}", layers, aspect["classifier"]
 
 
 def _score_cells(aspect: Mapping[str, Any]) -> Iterator[tuple[object, ...]]:
