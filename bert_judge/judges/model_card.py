@@ -40,10 +40,8 @@ def write_model_card(
     }
     fields = {key: value for key, value in front_matter.items() if value is not None}
     blocks = [f"---\n{yaml.safe_dump(fields, sort_keys=False)}---", f"# {title}", introduction]
-    blocks_by_heading = dict(sections or {})
-    if spec is not None:
-        blocks_by_heading["Full specification"] = f"```json\n{json.dumps(spec, indent=2, ensure_ascii=False)}\n```"
-    for heading, text in blocks_by_heading.items():
+    specification = "" if spec is None else f"```json\n{json.dumps(spec, indent=2, ensure_ascii=False)}\n```"
+    for heading, text in [*(sections or {}).items(), ("Full specification", specification)]:
         if text:
             blocks += [f"## {heading}", text]
     with tables.atomic(Path(folder) / "README.md") as temporary:

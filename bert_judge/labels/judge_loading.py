@@ -10,8 +10,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import resources
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from bert_judge import tables
 from bert_judge.assets.prepare import GENERAL, GENERAL_FOLDER
@@ -23,20 +26,8 @@ from bert_judge.runtime.errors import InputError
 log = logging.getLogger(__name__)
 RESULTS = Path("results")
 JUDGES = RESULTS / "judges"
-# The rules by name, each in its lenient form: the usual places of an answer first, then the full text.
-RULES: Mapping[str, Mapping[str, Any]] = {
-    "exact_match": {"metric": "exact_match", "extract": ["choice", "boxed", "final_answer", "full_text"]},
-    "contains": {"metric": "contains", "extract": ["choice", "final_answer", "full_text"]},
-    "token_f1": {"metric": "token_f1", "extract": ["choice", "boxed", "final_answer", "full_text"], "threshold": 0.3},
-    "rouge_l_recall": {"metric": "rouge_l_recall", "extract": ["choice", "boxed", "final_answer", "full_text"], "threshold": 0.5},
-    "rouge_l_f": {"metric": "rouge_l_f", "extract": ["choice", "boxed", "final_answer", "full_text"], "threshold": 0.5},
-    "math_verify": {
-        "metric": "math_verify",
-        "extract": ["choice", "boxed", "final_answer", "last_number", "full_text"],
-        # Someone waits for the verdict; a run allows ten times as much.
-        "timeout": 1.0,
-    },
-}
+# The rules by name.
+RULES: Mapping[str, Mapping[str, Any]] = yaml.safe_load(resources.files(__package__).joinpath("rules.yaml").read_text("utf-8"))
 # The best rule over ten files of real answers (benchmarks/default_rule.py).
 DEFAULT_RULE = "contains"
 # Placeholder for the model and the task of answers of unknown origin.

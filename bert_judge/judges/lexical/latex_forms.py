@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
+from importlib import resources
+
+import yaml
 
 from bert_judge.judges.lexical.normalization import join_scales, normalize_words
 
@@ -22,34 +25,9 @@ _GROUPED = re.compile(r"(?<![\w.,])(?:\d{1,2}(?:,\d\d)+,\d{3}|\d{1,3}(?: 000)+|\
 _SCALED = re.compile(r"(\d[\d,]*(?:\.\d+)?)(?:\s+(thousand|million|billion|trillion)\b|\s?([万萬亿億]))", re.IGNORECASE)
 _SUPERSCRIPTS = re.compile(r"[⁰¹²³⁴-⁹⁺⁻ⁿ]+")
 _VULGAR_FRACTION = re.compile(r"[¼-¾⅐-⅞]")
-_SYMBOLS = str.maketrans(
-    {
-        **dict.fromkeys("−–", "-"),
-        **dict.fromkeys("·⋅", r"\cdot "),
-        **{"×": r"\times ", "÷": "/", "π": r"\pi ", "∞": r"\infty ", "≤": r"\le ", "≥": r"\ge ", "≠": r"\ne ", "∪": r"\cup "},
-        **{"∩": r"\cap ", "∈": r"\in ", "±": r"\pm ", "°": r"^\circ ", "∅": r"\emptyset ", "θ": r"\theta ", "≡": r"\equiv "},
-    }
-)
-_NOTATIONS = [
-    (re.compile(pattern), replacement)
-    for pattern, replacement in (
-        (r"(?<=\d)\s?(?:percent|per cent|pct)\b", r"\\%"),
-        (r"√\s*\(([^()]{1,80})\)|(?<![\\A-Za-z])sqrt\s*\(([^()]{1,80})\)", lambda m: rf"\sqrt{{{m[1] or m[2]}}}"),
-        (r"√\s*(\w+)|(?<![\\A-Za-z])sqrt\s*(\d+)", lambda m: rf"\sqrt{{{m[1] or m[2]}}}"),
-        (r"(?<![\\A-Za-z])pi(?![A-Za-z])", r"\\pi "),
-        (r"(?<![\\A-Za-z])(?:infinity|inf|oo)(?![A-Za-z])", r"\\infty "),
-        (r"(?i:(?<![\w\\])(?:negative|minus)\s+)(?=[\d.\\])", "-"),
-        (r"(?<![\d/])(\d+)\s+out\s+of\s+(\d+)(?![\d/])", r"\\frac{\1}{\2}"),
-        (r"(?<![\w.])(\d+(?:\.\d+)?)[eE]([+-]?\d{1,3})(?![\w.])", r"\1 \\times 10^{\2}"),
-        (r"(?<=\d)\s?[xX]\s?(?=10\s?\^)", r" \\times "),
-        (r"(?<![\w/.,^{}])(\d+)\s+(\d+)/(\d+)(?![\d/])", r"\1\\frac{\2}{\3}"),
-        (r"(?<=[\w)\]}])\s?\*\*\s?(?=[\w(-])", "^"),
-        (r"\^\(([^()]{1,40})\)|\^(-\d+|\d{2,})", lambda m: f"^{{{m[1] or m[2]}}}"),
-        (r"<=|=<", r"\\le "),
-        (r">=", r"\\ge "),
-        (r"!=", r"\\ne "),
-    )
-]
+_TABLES = yaml.safe_load(resources.files(__package__).joinpath("notation.yaml").read_text("utf-8"))
+_SYMBOLS = str.maketrans(_TABLES["symbols"])
+_NOTATIONS = [(re.compile(pattern), replacement) for pattern, replacement in _TABLES["notations"]]
 _AND = re.compile(r",?\s+(?:and|or|&)\s+(?=[-\\\d(\[{a-zA-Z])")
 _SIGNED_AMOUNT = re.compile(r"\A[-−]\s?[$€£¥]\s?(?=[\d.][^$]*\Z)")
 _THOUSANDS = re.compile(r"[^\d]*\d{1,3}(?:,\d{3})+(?!,)")
