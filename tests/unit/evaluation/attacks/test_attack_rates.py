@@ -239,7 +239,7 @@ def test_report_shows_rates_and_examples(task: Path, tmp_path: Path) -> None:
     }
     build_standings(spec, scores, tmp_path)
     outputs = suite.attack_judge(Gullible(), {"judge": "gullible", "task": "people"}, task, 5, 0, tmp_path / "trial")
-    spec |= {"kinds": {}, "simulated": False, "attacks": {"judges": ["gullible"], "tasks": ["people"]}}
+    spec |= {"kinds": {}, "simulated_models": [], "attacks": {"judges": ["gullible"], "tasks": ["people"]}}
     build_report(spec, tmp_path, scores, {}, tmp_path / "report.html", attacks=(outputs.rates, outputs.examples))
     page = (tmp_path / "report.html").read_text("utf-8")
     for text in (
