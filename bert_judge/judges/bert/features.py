@@ -338,16 +338,6 @@ def _sign(matches: bool | float) -> float:
 FEATURE_NAMES = (
     *_OVERLAP_FEATURES,
     *CONTEXT_FEATURES,
-    *(
-        "identical",
-        "symbols",
-        "final_answer",
-        "final_contains",
-        "last_number",
-        "choice",
-        "options_mentioned",
-        "has_options",
-        "numeric",
-    ),
-    "references",
+    *("identical", "symbols", "final_answer", "final_contains", "last_number", "choice", "options_mentioned"),
+    *("has_options", "numeric", "references"),
 )

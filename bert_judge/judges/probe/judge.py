@@ -27,10 +27,8 @@ LayerPooling = tuple[int, str]
 PROBE_FILE = "probe.json"
 # Types in a classifier file that skops does not trust by default.
 TRUSTED_TYPES = [
-    "bert_judge.judges.probe.classifiers.AllClassesClassifier",
-    "bert_judge.judges.probe.classifiers.BalancedMLP",
-    "bert_judge.judges.probe.classifiers.CalibratedClassifier",
-    "bert_judge.judges.probe.classifiers.OrdinalClassifier",
+    *(f"{classifiers.__name__}.{name}Classifier" for name in ("AllClasses", "Calibrated", "Ordinal")),
+    f"{classifiers.__name__}.BalancedMLP",
     "numpy.dtype",
     "sklearn.calibration._CalibratedClassifier",
     "sklearn.calibration._SigmoidCalibration",
