@@ -7,22 +7,21 @@ import importlib.util
 import re
 import sys
 import threading
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Mapping
-from functools import cache, lru_cache
+from functools import lru_cache
+from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
 Words = list[str]
 
-# The time for the longest common subsequence is quadratic, so longer texts are truncated.
+# The table of the longest common subsequence is quadratic, so longer texts are truncated.
 MAX_REFERENCE_WORDS, MAX_COMMON_WORDS = 1_000, 5_000
 # A reference of so few words or characters is a name or a number, in which one number, letter or numeral distinguishes answers.
 MAX_SHORT_REFERENCE, MAX_SHORT_CHARACTERS = 3, 6
 _LAST_DESIGNATOR = re.compile(r"[a-zα-ω]|[ivx]+")
 _FORMULA_WORD = re.compile(r"[a-zα-ω]{0,2}|sin|cos|tan|cot|log|exp|sqrt|frac|.*\d.*|\W+|[a-z]\W{1,2}|\W[a-z]")
-
 _IMPORT_LOCK = threading.Lock()
 
 
@@ -90,48 +89,58 @@ def has_distinctions(reference: Words, answer: Words) -> bool:
     return decisive | ({"not", "no"} & set(reference)) <= set(answer)
 
 
-def common_subsequence_length(reference: Words, answer: Words) -> int:
-    """Compute the length of the longest common subsequence (Hunt and Szymanski, 1977)."""
-    positions: dict[str, list[int]] = {}
-    for position, word in reversed(list(enumerate(reference[:MAX_REFERENCE_WORDS]))):
-        positions.setdefault(word, []).append(position)
-    common = [word for word in answer if word in positions][-MAX_COMMON_WORDS:]
-    # Entry k: where the earliest common subsequence of k + 1 words ends in the reference.
-    ends: list[int] = []
-    for position in (position for word in common for position in positions[word]):
-        index = bisect_left(ends, position)
-        ends[index : index + 1] = [position]
-    return len(ends)
+def common_subsequence_length(reference: Words, answer: Words) -> float:
+    """Compute the length of the longest common subsequence with `rouge-score`."""
+    reference, vocabulary = reference[:MAX_REFERENCE_WORDS], set(reference)
+    common = [word for word in answer if word in vocabulary][-MAX_COMMON_WORDS:]
+    if not common:
+        return 0
+    return _rouge_scorer().score("\n".join(reference), "\n".join(common))["rougeL"].recall * len(reference)
 
 
 def stem_words(words: Words) -> Words:
-    """Return Porter stems of ASCII words above three letters, as in the package `rouge-score`, and other words unchanged."""
+    """Return Porter stems of ASCII words above three letters, as in `rouge-score`, and other words unchanged."""
     return [_stem(word) for word in words]
 
 
 @lru_cache(maxsize=1 << 16)
 def _stem(word: str) -> str:
-    if len(word) <= 3 or not word.isascii():
-        return word
-    with _IMPORT_LOCK:
-        stemmer = _porter_stemmer()
-    return stemmer.stem(word)
+    return _porter_stemmer().stem(word) if len(word) > 3 and word.isascii() else word
 
 
-@cache
+@lru_cache(maxsize=1)
 def _porter_stemmer() -> Any:
-    """Load NLTK's stemmer, with empty packages in place of `nltk` and `nltk.stem`, whose import takes seconds of CPU time."""
-    if "nltk" in sys.modules:
-        return importlib.import_module("nltk.stem.porter").PorterStemmer()
-    spec = importlib.util.find_spec("nltk")
-    assert spec is not None and spec.submodule_search_locations is not None
-    [folder] = spec.submodule_search_locations
-    for name, path in (("nltk", folder), ("nltk.stem", f"{folder}/stem")):
-        sys.modules[name] = ModuleType(name)
-        sys.modules[name].__path__ = [path]
-    try:
-        return importlib.import_module("nltk.stem.porter").PorterStemmer()
-    finally:
-        # A later import of NLTK has to be a complete one.
-        for name in [name for name in sys.modules if name.partition(".")[0] == "nltk"]:
-            del sys.modules[name]
+    return _import_without_nltk_packages("nltk.stem.porter").PorterStemmer()
+
+
+class _LineTokenizer:
+    """Keeps words as they are; that of `rouge-score` keeps ASCII only."""
+
+    def tokenize(self, text: str) -> Words:
+        return text.split("\n")
+
+
+@lru_cache(maxsize=1)
+def _rouge_scorer() -> Any:
+    return _import_without_nltk_packages("rouge_score.rouge_scorer").RougeScorer(["rougeL"], tokenizer=_LineTokenizer())
+
+
+def _import_without_nltk_packages(module: str) -> ModuleType:
+    """Import a module that needs only NLTK's Porter stemmer.
+
+    `import nltk` takes two CPU seconds, so empty packages replace `nltk` and `nltk.stem` during the import. They are removed
+    afterwards, so a later `import nltk` is complete.
+    """
+    with _IMPORT_LOCK:
+        spec = importlib.util.find_spec("nltk") if "nltk" not in sys.modules else None
+        if spec is None or not spec.submodule_search_locations:
+            return importlib.import_module(module)
+        [folder] = spec.submodule_search_locations
+        for name, path in (("nltk", Path(folder)), ("nltk.stem", Path(folder, "stem"))):
+            sys.modules[name] = ModuleType(name)
+            sys.modules[name].__path__ = [str(path)]
+        try:
+            return importlib.import_module(module)
+        finally:
+            for name in [name for name in list(sys.modules) if name.partition(".")[0] == "nltk"]:
+                del sys.modules[name]
