@@ -1,7 +1,5 @@
 """Agreement of judges with the gold judge and with each other: on answers, on models' accuracies and on their ranking."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from itertools import combinations

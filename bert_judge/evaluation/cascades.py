@@ -1,7 +1,5 @@
 """Evaluation of cascades: agreement with gold, compared with random routing at the same escalation rate."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path

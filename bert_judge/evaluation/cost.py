@@ -4,8 +4,6 @@ Tokens are counted in the tables. Seconds are those of Snakemake's benchmark fil
 cover the last attempt only. The one estimate is marked as such: an LLM judge on all answers, if the run has measured none.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

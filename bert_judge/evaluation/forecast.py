@@ -4,8 +4,6 @@ Rates are those of finished tables of the same model or judge. Without finished 
 parameters, which most models have in their names: 2 operations per parameter and token (Kaplan et al. 2020, section 2.1).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

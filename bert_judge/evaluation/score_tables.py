@@ -1,7 +1,5 @@
 """Score tables: candidates and the labels of all judges, joined per model and task; their verdicts, and groups of answers."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The standings stage: from score tables to accuracies, comparisons of models, and agreement of judges."""
 
-from __future__ import annotations
-
 import logging
 import math
 from collections.abc import Mapping, Sequence

@@ -3,8 +3,6 @@
 Several answers to one question are not independent, so the sampling unit of every interval is the question.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 

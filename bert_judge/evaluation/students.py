@@ -1,7 +1,5 @@
 """Evaluation of students: their accuracy, compared with the base model and with a student of randomly chosen answers."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

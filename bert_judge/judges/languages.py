@@ -1,7 +1,5 @@
 """Recognise texts in a script or language that a judge was not trained on."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter

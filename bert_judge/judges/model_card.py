@@ -1,7 +1,5 @@
 """The model card, `README.md`, in the form that model hubs read: front matter, title, introduction, sections, specification."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

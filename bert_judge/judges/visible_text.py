@@ -1,7 +1,5 @@
 """Reduce an answer to what its reader sees: no reasoning, control tokens, hidden characters or look-alike letters."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence

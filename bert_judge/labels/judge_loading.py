@@ -5,8 +5,6 @@ judge of a configuration file), the name of a trained judge in `results/judges`,
 checkpoint on the hub).
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

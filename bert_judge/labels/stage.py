@@ -3,8 +3,6 @@
 The jobs at the end find a judge's kind and load it; they are what the scripts of the workflow call.
 """
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Generators of the families that need more than a phrase; each returns "" for a question that it does not fit."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable, Mapping

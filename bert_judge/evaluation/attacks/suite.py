@@ -2,8 +2,6 @@
 judge without a workflow.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -4,8 +4,6 @@ It passes if the one-sided 95% lower bounds of its sensitivity and its specifici
 against both. A sample that a flawless judge could not pass, as ten rows are, is refused.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """Certify a judge on a file of labelled answers."""
 
-from __future__ import annotations
-
 import logging
 import math
 from collections.abc import Mapping, Sequence

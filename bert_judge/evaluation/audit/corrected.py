@@ -1,7 +1,5 @@
 """Accuracies, and differences between models, corrected with the labels of a sample, and whether the labels suffice."""
 
-from __future__ import annotations
-
 import logging
 import math
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Labels of annotators, read from the sheets that they filled in."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -20,8 +20,6 @@ Designs (the rates never depend on labels, so any number of rounds has the same 
 A floor keeps the labels from missing what an overconfident judge is wrong about, and bounds the weights.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable
 from typing import Any, Literal

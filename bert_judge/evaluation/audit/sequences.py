@@ -11,8 +11,6 @@ weight × judge) / rate. The weight of the judge is tuned with the earlier label
 of this run, and labels must follow `sampling.order_answers`; the intervals of `ppi` also cover the draw of the questions.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

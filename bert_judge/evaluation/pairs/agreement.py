@@ -1,7 +1,5 @@
 """Agreement of pairwise judges with labels, annotators and themselves; position and length bias."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any

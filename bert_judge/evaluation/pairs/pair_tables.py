@@ -1,7 +1,5 @@
 """Tables of pairs: built from two models' answers to the same questions or from an imported file, and read with verdicts."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The ranks stage: agreement of pairwise judges, models ranked by Bradley-Terry strength, and rank correlations."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 PyTorch's backward pass through attention is faster in float32 on a CPU, several times for short rows (measured: docs/log.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

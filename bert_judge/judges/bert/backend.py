@@ -3,8 +3,6 @@
 OpenVINO is in `openvino.py`.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import math
 from collections.abc import Sequence

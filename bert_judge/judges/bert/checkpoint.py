@@ -7,8 +7,6 @@ A folder without `judge.json` whose vocabulary has the three tags is a published
 uncalibrated. A folder with neither is a backbone and gets a new head.
 """
 
-from __future__ import annotations
-
 import logging
 from dataclasses import asdict, dataclass, field
 from pathlib import Path

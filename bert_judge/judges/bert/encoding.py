@@ -8,8 +8,6 @@ Special tokens inside a part are tokenised as plain text, so a candidate cannot 
 tokenised once, because many answers share a question and its references.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Batched inference: each distinct row once, sorted by length, in batches of bounded size, by the backend of a judge's `Engine`."""
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence

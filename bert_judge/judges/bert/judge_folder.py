@@ -1,7 +1,5 @@
 """Files of a judge's folder, read without loading the judge."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable

@@ -7,8 +7,6 @@ rows, but another padding changes the order of summation, which rounds some valu
 logit (`backend.LENGTH_MULTIPLE`). In int8 every row runs alone, one row per thread.
 """
 
-from __future__ import annotations
-
 import logging
 import math
 import threading

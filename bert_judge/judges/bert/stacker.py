@@ -8,8 +8,6 @@ Early exit skips the encoder where its logit could not change the verdict (Teera
 logit is estimated on the same rows, and where both ends of the range give the same verdict, the trees decide.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path

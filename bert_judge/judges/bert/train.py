@@ -1,7 +1,5 @@
 """Stage that trains a judge from dataset tables and a backbone, and writes its model card."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Mapping

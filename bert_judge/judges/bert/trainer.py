@@ -4,8 +4,6 @@ The order of the batches of all epochs is computed from the seed before training
 shuffled. A resumed run therefore sees the same batches as an uninterrupted one.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import math

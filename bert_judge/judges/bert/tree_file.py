@@ -4,8 +4,6 @@ LightGBM trusts a file: sizes and indices out of range abort the process, or rea
 every number is checked here, and only what was checked is passed on.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """A cascade of judges: each decides where it is confident and escalates the rest to the next, more expensive judge."""
 
-from __future__ import annotations
-
 import json
 import logging
 import math

@@ -5,8 +5,6 @@ for "correct" and "incorrect", fitted on the rows that the previous judges escal
 the thresholds; lowering it trades agreement for cost.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """The judge kind `imported`."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 from pydantic import Field

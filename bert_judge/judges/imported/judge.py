@@ -1,7 +1,5 @@
 """Verdicts imported from a file, such as human labels, and joined to the answers of a run."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path

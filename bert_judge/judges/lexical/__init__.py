@@ -1,7 +1,5 @@
 """The judge kind `lexical`."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field

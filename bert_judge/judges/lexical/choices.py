@@ -1,7 +1,5 @@
 """Find the option that an answer chooses: one scan over its letters and the phrases that choose, affirm or reject them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache

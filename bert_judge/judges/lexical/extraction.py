@@ -4,8 +4,6 @@ The last statement counts, because a model that corrects itself or repeats the r
 states an answer only with a value: "I hope this answer is helpful" states none. Every search takes time linear in the text.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from decimal import Decimal

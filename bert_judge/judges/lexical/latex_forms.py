@@ -1,7 +1,5 @@
 """Write answers in the forms that Math-Verify parses: LaTeX between dollars, or plain arithmetic."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Sequence

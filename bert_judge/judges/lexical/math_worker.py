@@ -6,8 +6,6 @@ answer becomes invalid and a new worker continues with the next. The worker is s
 `multiprocessing` would import the caller's script a second time.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import multiprocessing as mp

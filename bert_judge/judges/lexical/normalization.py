@@ -5,8 +5,6 @@ original turns 3.5 into 35, and ROUGE's tokenizer keeps ASCII only. Punctuation 
 kept: C++ and C, x + 1 and x - 1, (2, 5) and [2, 5], p ∧ q and p ∨ q, n! and n.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 import unicodedata

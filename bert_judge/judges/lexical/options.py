@@ -1,7 +1,5 @@
 """The options of a multiple-choice question, and the one that a reference names or a whole answer is."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache

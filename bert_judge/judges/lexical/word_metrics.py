@@ -1,7 +1,5 @@
 """Similarity of two lists of words: exact match, containment, token F1, ROUGE-L, and the stemmer of the last two."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import re

@@ -7,8 +7,6 @@ Question, references and candidate are the data; the instructions are the same f
 Sources: `openai.types.decision` of the client, and https://docs.typesafe.ai/api.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Judges that prompt a language model, parse its reply, and repeat the request once if the reply cannot be parsed."""
 
-from __future__ import annotations
-
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence

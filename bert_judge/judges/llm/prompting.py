@@ -6,8 +6,6 @@ candidate and the reply format last, so that a backend with prefix caching proce
 The candidate is enclosed in a fence whose signature depends on the row's content, so its author could not have known it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Sequence

@@ -6,8 +6,6 @@ Parsing is strict: anything but exactly the requested object is no grade, becaus
 the table. The last JSON object of the judge's own text counts, with or without a code fence.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

@@ -11,8 +11,6 @@ the judge is asked again for a single word. Talk about verdicts inside a sentenc
 stretch of text, so the time is linear in the length of the text.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence

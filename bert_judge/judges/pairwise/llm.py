@@ -4,8 +4,6 @@ A prompt holds one question, its references if there are any, and two answers, e
 content, so its author could not have known it. The letters in the prompt are positions: A is the answer shown first.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Rule-based pairwise judges that understand neither answer: the baselines for all others."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from bert_judge.judges.lexical.normalization import normalize_words

@@ -1,7 +1,5 @@
 """The stage that trains a pairwise judge on tables of labelled pairs: reading, splitting by question, training, evaluation."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -7,8 +7,6 @@ outputs of a classifier to new a priori probabilities"). This assumes that the s
 answers, are distributed as among the calibration rows.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The stage that compares a probe with its baselines: metrics with intervals, and the model card."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Fit the classifier of an aspect: select layers, search settings, calibrate, and cross-validate all of it by question."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

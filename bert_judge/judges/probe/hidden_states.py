@@ -1,7 +1,5 @@
 """Extract pooled hidden states of all layers of a frozen model: encode prompts, run the model, pool the tokens without padding."""
 
-from __future__ import annotations
-
 import math
 import string
 from collections.abc import Mapping, Sequence

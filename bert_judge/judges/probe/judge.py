@@ -3,8 +3,6 @@
 Its folder holds a classifier per aspect in the skops format, which runs no code on loading, and `probe.json`, written last.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The stage that trains a probe from a dataset and tables of hidden states, and predicts with it and with two baselines."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """The judge kind `simulated`."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field

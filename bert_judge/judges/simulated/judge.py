@@ -1,7 +1,5 @@
 """Ground truth of simulated answers, obtained by generating each answer again; a share of the verdicts can be flipped."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ Until the output is complete, verdicts are stored in `.{output}.parts` in the sa
 verdict of the same judge on the same answer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Verdict counts of a file, collected chunk by chunk."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b

@@ -1,7 +1,5 @@
 """Writers of a file's rows with new columns appended; the existing cells are written exactly as they were read."""
 
-from __future__ import annotations
-
 import csv
 import json
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
