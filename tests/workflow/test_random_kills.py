@@ -158,15 +158,17 @@ def has_begun(run: Workspace, stage: str) -> bool:
 def assert_same_tables(one: Workspace, other: Workspace) -> None:
     tables, expected = ({path: text for path, text in run.contents().items() if path.endswith(".parquet")} for run in (one, other))
     assert tables.keys() == expected.keys()
-    assert [path for path, text in tables.items() if text != expected[path]] == []
+    # The table of costs holds the seconds of the jobs.
+    assert [path for path, text in tables.items() if text != expected[path]] in ([], ["results/cost.parquet"])
 
 
+@pytest.mark.parametrize("first", [0, 1])
 @pytest.mark.parametrize("number", range(KILLS))
-def test_a_run(fresh: Workspace, finished: Workspace, number: int) -> None:
-    """A kill in each stage; before the teacher's labels, the clock jumps ahead by a day, and before the verdicts back."""
-    moments, kills = random.Random(SEED + number), 0
+def test_a_run(fresh: Workspace, finished: Workspace, number: int, first: int) -> None:
+    """A kill in every other stage; before the teacher's labels, the clock jumps ahead by a day, and before the verdicts back."""
+    moments, kills, stages = random.Random(2 * (SEED + number) + first), 0, list(STAGES)[first::2]
     environment = fresh.environment() | {"PAUSE_AFTER_SHARD": "0.05"}
-    for stage in STAGES:
+    for stage in stages:
         if stage == "teacher":
             date_results(fresh, -DAY_NS)
         if stage == "verdicts":
@@ -178,7 +180,7 @@ def test_a_run(fresh: Workspace, finished: Workspace, number: int) -> None:
         wait_for_end(fresh.folder)
         # As --unlock does, in a moment.
         shutil.rmtree(fresh.folder / ".snakemake" / "locks", ignore_errors=True)
-    print(f"BERT_JUDGE_SEED={SEED}: {kills} of {len(STAGES)} kills came before the end")
+    print(f"BERT_JUDGE_SEED={SEED}: {kills} of {len(stages)} kills came before the end")
     fresh.done("--rerun-incomplete")
     assert fresh.run().idle
     assert_same_tables(fresh, finished)
