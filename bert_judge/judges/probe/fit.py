@@ -175,8 +175,9 @@ def forward_selection(
 
 
 def cross_validated_f1(features: np.ndarray, subset: TrainingSubset, settings: Mapping[str, Any]) -> float:
-    """Compute the mean macro-F1 of a logistic probe over the folds of a subset; 0 without folds."""
-    if not subset.splits:
+    """Compute the mean macro-F1 of a logistic probe over the folds of a subset; 0 without folds, or if all rows are the same."""
+    # Before the first layer, the last token of a prompt is the same in all rows.
+    if not subset.splits or (features == features[0]).all():
         return 0.0
     pipeline = make_pipeline(make_classifiers(settings["seed"])["logistic"], features.shape[1], subset, settings)
     scores = cross_val_score(pipeline, features, subset.classes, scoring="f1_macro", cv=subset.splits, error_score="raise")

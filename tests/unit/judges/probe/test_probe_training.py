@@ -110,6 +110,14 @@ def test_ranking_ignores_rows_outside_the_part(binary: np.ndarray) -> None:
     assert rankings[0] == rankings[1]
 
 
+@pytest.mark.filterwarnings("error")
+def test_layer_without_variance_is_ranked_last(binary: np.ndarray) -> None:
+    states = SyntheticStates(binary)
+    states.states[0, "mean"][:] = 1
+    [ranking] = rank_layers(states, [make_subset(aspect(binary), np.arange(ROWS), seed=0)], SETTINGS)
+    assert ranking[-1] == ((0, "mean"), 0.0)
+
+
 def test_layer_is_added_only_if_it_improves(binary: np.ndarray) -> None:
     states = SyntheticStates(binary, strength=4)
     subset = make_subset(aspect(binary), np.arange(ROWS), 0)
