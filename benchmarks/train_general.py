@@ -38,7 +38,7 @@ from bert_judge.config import files as config_files
 from bert_judge.datasets.augmentation import augment
 from bert_judge.judges.bert.checkpoint import round_weights
 from bert_judge.judges.bert.judge import BERTJudge, CalibrationRows
-from bert_judge.judges.bert.judge_folder import read_base_rate
+from bert_judge.judges.bert.judge_folder import read_metrics
 from bert_judge.judges.bert.trainer import initialize_head
 from bert_judge.judges.lexical.judge import LexicalJudge
 from bert_judge.judges.prior_shift import PriorShiftJudgeConfig
@@ -183,7 +183,7 @@ def calibrate(judge: BERTJudge, data: Dataset, spec: Spec, output: Path, int8: b
 
 def measure(judge: BERTJudge, run: Run, sources: Iterable[str], max_rows: int | None) -> list[dict[str, Any]]:
     """Measure a judge and the rules on the labelled test answers of imports, one line per task."""
-    lines = []
+    lines, base_rate = [], (read_metrics(judge.path) or {})["validation"]["base_rate"]
     for source in sources:
         for task, rows in human_agreement.answers(run, source).groupby("task"):
             sample = rows.sample(min(max_rows or len(rows), len(rows)), random_state=0)
@@ -192,7 +192,7 @@ def measure(judge: BERTJudge, run: Run, sources: Iterable[str], max_rows: int | 
             line = {"source": source, "task": task, "answers": len(sample), "correct": f"{correct.mean():.0%}"}
             scores = np.array(judge.predict(*columns))
             line["judge"] = cell(correct, scores, judge.threshold)
-            line["prior shift"] = cell(correct, shift(scores, sample["model"], read_base_rate(judge.path)), judge.threshold)
+            line["prior shift"] = cell(correct, shift(scores, sample["model"], base_rate), judge.threshold)
             for name in RULES:
                 block = run["judges"][name]
                 line[name] = cell(correct, apply_rule(block, *columns), block.get("threshold", 0.5), calibrated=False)

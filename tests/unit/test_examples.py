@@ -1,5 +1,8 @@
-"""The example tasks of docs/tasks.md are built offline, and the grids in configs/ have the size that their comments state."""
+"""The example tasks of docs/tasks.md are built offline, the grids in configs/ have the size that their comments state, and what
+scripts import from the library exists."""
 
+import ast
+import importlib.util
 from pathlib import Path
 
 import pytest
@@ -52,3 +55,18 @@ def test_a_37th_model_retrains_no_judge() -> None:
     assert after.dataset_spec("million") == before.dataset_spec("million")
     assert after.judge_spec("eurobert") == before.judge_spec("eurobert")
     assert {pair for pair in before.score_tables if after.scores_spec(*pair) != before.scores_spec(*pair)} == set()
+
+
+@pytest.mark.parametrize("folder", ["benchmarks", "examples", "workflow_scripts"])
+def test_what_scripts_import_exists(folder: str) -> None:
+    missing = []
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            module = getattr(node, "module", None) or ""
+            # What integrates other frameworks imports them; tests/with_frameworks runs these examples.
+            if module.startswith("bert_judge") and not module.startswith("bert_judge.integrations"):
+                for alias in node.names:
+                    name = f"{module}.{alias.name}"
+                    if not hasattr(importlib.import_module(module), alias.name) and importlib.util.find_spec(name) is None:
+                        missing.append(f"{path.name}: {name}")
+    assert missing == []
