@@ -123,6 +123,7 @@ rule ranks:
 rule report:
     input:
         "results/report.html",
+        STANDINGS_FILES,
         EXPORTS,
 
 
