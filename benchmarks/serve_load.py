@@ -23,6 +23,7 @@ import json
 import random
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -69,7 +70,13 @@ def served(judge: str, *options: str) -> Iterator[tuple[subprocess.Popen[str], s
     address = next(found[0] for line in server.stderr if (found := re.findall(r"http://[\d.]+:\d+", line)))
     # A full pipe would stop it.
     threading.Thread(target=list, args=(server.stderr,), daemon=True).start()
+    host, port = address.removeprefix("http://").split(":")
     try:
+        # It logs its address just before it listens.
+        while server.poll() is None:
+            with suppress(ConnectionRefusedError):
+                socket.create_connection((host, int(port))).close()
+                break
         yield server, address
     finally:
         server.kill()
