@@ -65,7 +65,7 @@ def main() -> None:
             gap = np.nanmax((scored["score"] - expected["score"]).abs())
             lines.append([engine, f"{seconds:.0f}", f"{len(table) / seconds:.0f}", differ, f"{gap:.5f}"])
             print(f"{engine}: {seconds:.0f} s", file=sys.stderr, flush=True)
-    header = ("way", "seconds", "rows/s", "verdicts or reasons that differ", "largest difference of a score")
+    header = ("engine", "seconds", "rows/s", "verdicts or reasons that differ", "largest difference of a score")
     print(timing.table(header, lines))
 
 
