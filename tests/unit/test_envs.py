@@ -108,3 +108,10 @@ def test_one_vllm_everywhere() -> None:
     assert built[1] in vllm.specifier
     assert told[1] in vllm.specifier
     assert set(built[2].split()) == set(told[2].split()) == ENGINE
+
+
+def test_the_package_contains_its_data_files() -> None:
+    patterns = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]["package-data"]["bert_judge"]
+    packaged = {path for pattern in patterns for path in (ROOT / "bert_judge").glob(pattern)}
+    files = {path for path in (ROOT / "bert_judge").rglob("*") if path.is_file() and path.suffix not in (".py", ".pyc")}
+    assert files - packaged == set()

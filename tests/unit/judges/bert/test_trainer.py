@@ -80,6 +80,15 @@ def test_gradient_accumulation_gives_the_same_step(tmp_path: Path, monkeypatch: 
         torch.testing.assert_close(ends[1][name], tensor, rtol=0, atol=1e-4, msg=name)
 
 
+def test_the_same_training_gives_the_same_weights(tmp_path: Path) -> None:
+    backbone, states = tiny_models.encoder(tmp_path / "backbone"), []
+    for run in ("first", "second"):
+        loaded, examples = problem(backbone, rows=40)
+        trainer.fit(loaded, examples, SETTINGS, tmp_path / run)
+        states.append(loaded.model.state_dict())
+    assert all(torch.equal(tensor, states[1][name]) for name, tensor in states[0].items())
+
+
 def test_rows_of_weight_0_change_nothing(tmp_path: Path) -> None:
     loaded, examples = problem(tiny_models.encoder(tmp_path / "backbone"), rows=8)
     loaded.trained = True  # so that its head is kept
