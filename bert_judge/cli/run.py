@@ -59,6 +59,10 @@ def snakemake_command(
     snakemake: str = "",
 ) -> list[str]:
     """Return the command line of Snakemake; the arguments are the options of `run`."""
+    output = (directory or Path()).absolute()
+    existing = next(path for path in (output, *output.parents) if path.exists())
+    if not os.access(existing, os.W_OK):
+        raise InputError(f"{existing}: is read-only, and results/ goes there; run this in another folder")
     folder = config_files.workflow_folder()
     more = [target for target in targets if target.endswith((".yaml", ".yml"))]
     files = [config_files.find(path).resolve() for path in [config, *map(Path, more)]]
