@@ -62,10 +62,13 @@ class RowEncoder:
         # The end of an over-long text is kept, because answers and questions usually stand there.
         limit = self.max_length * CHARACTERS_PER_TOKEN
         distinct = dict.fromkeys(text[-limit:] for text in texts)
-        encoded = self.tokenizer(
-            list(distinct), add_special_tokens=False, split_special_tokens=True, truncation=False, padding=False, verbose=False
-        )
-        ids = dict(zip(distinct, encoded["input_ids"], strict=True))
+        # Transformers' own call also builds masks and segments of every text, which takes as long as tokenising.
+        backend = cast(Any, self.tokenizer).backend_tokenizer
+        backend.no_truncation()
+        backend.no_padding()
+        backend.encode_special_tokens = True
+        encodings = backend.encode_batch_fast(list(distinct), add_special_tokens=False)
+        ids = {text: encoding.ids for text, encoding in zip(distinct, encodings, strict=True)}
         return [ids[text[-limit:]] for text in texts]
 
     def _assemble_tags(self, question: list[int], candidate: list[int], reference: list[int]) -> EncodedRow:

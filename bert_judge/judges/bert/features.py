@@ -31,7 +31,7 @@ from bert_judge.judges.visible_text import strip_reasoning
 MAX_CHARACTERS, MAX_WORDS = 4_000, 500
 # A process takes half a second to start and 0.1 GB, so short tables are computed in this process, and so are the first rows.
 SINGLE_PROCESS_ROWS, MIN_PARALLEL_ROWS = 4_096, 256
-MAX_PROCESSES = 8
+MAX_PROCESSES = 16
 # Rows differ in length, so each process gets several chunks in turn.
 CHUNKS_PER_PROCESS = 4
 IDLE_SECONDS = 30

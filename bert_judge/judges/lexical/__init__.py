@@ -33,7 +33,7 @@ class LexicalJudgeConfig(JudgeConfig):
 class LexicalKind(JudgeKind):
     name = "lexical"
     config = LexicalJudgeConfig
-    stage_version = 2
+    stage_version = 3
     definition_files = ("*.yaml", "*.py")
 
     def load(self, context: LoadContext) -> Any:

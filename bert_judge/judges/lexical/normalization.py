@@ -58,8 +58,17 @@ _A_AS_LETTER = re.compile(
 _LATIN_ACCENT = re.compile(r"(?<=[a-z])[\u0300-\u0337\u0339-\u036f]+")
 # Arabic vowel signs and the tatweel are optional in writing.
 _ARABIC_OPTIONAL = re.compile(r"[\u0640\u064b-\u0652\u0670]+")
-# NFKD writes 10² as 102 and 2½ as 21/2. A power of a longer word is a unit (km²) or a footnote mark.
-_SUPERSCRIPT = re.compile(r"[⁰¹²³⁴-⁹⁺⁻ⁿ](?<=[\w)\]}].)(?<![^\W\d_]{2}.)(?<![⁰¹²³⁴-⁹⁺⁻ⁿ].)")
+# Roman numerals below 90 in capitals, as in World War II. Single letters are too often something else.
+_ROMAN = {
+    tens + ones: str(10 * ten + number)
+    for ten, tens in enumerate(("", "X", "XX", "XXX", "XL", "L", "LX", "LXX", "LXXX"))
+    for number, ones in enumerate(("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX"))
+    if len(tens + ones) > 1
+}
+_ROMAN_NUMERAL = re.compile(r"\b[IVXL]{2,8}\b")
+# NFKD writes 10² as 102 and 2½ as 21/2. A power of a longer word, or of metres, is a unit (km², 10 m²) or a footnote mark.
+_NOT_UNIT = r"(?<![^\W\d_]{2}.)(?<!\dm.)(?<!\d m.)"
+_SUPERSCRIPT = re.compile(rf"[⁰¹²³⁴-⁹⁺⁻ⁿ](?<=[\w)\]}}].){_NOT_UNIT}(?<![⁰¹²³⁴-⁹⁺⁻ⁿ].)")
 _MIXED_NUMBER = re.compile(r"[¼-¾⅐-⅞](?<=\d.)")
 _SPACE_IN_NUMBER = re.compile(r"[\u00a0\u2009\u202f](?<=\d.)(?=\d{3}(?!\d))")
 _HAS_THOUSANDS = re.compile(r"[,'’ ]\d\d(?<=\d...)|\\[,!]\d|\{,\}\d")
@@ -101,7 +110,7 @@ _SUFFIX = re.compile(
 )
 _PLUS_SIGN = re.compile(r"\+(?=\.?\d)(?:(?<=[(\[,=<>:].)|(?<=[(\[,=<>:] .)|(?<!.\+))")
 # km^2 is written km2 too.
-_UNIT_POWER = re.compile(r"\^(?<=[^\W\d_]{2}.)(?=\d)")
+_UNIT_POWER = re.compile(r"\^(?:(?<=[^\W\d_]{2}.)|(?<=\dm.)|(?<=\d m.))(?=\d)")
 _POWER = re.compile(r"\^|\*\*(?:(?<=\d..)|(?<=\d ..)) ?(?=-?\d)")
 
 
@@ -144,10 +153,11 @@ _SEPARATORS |= {ord(mark): f" {word} " for mark, word in zip("&×⋅∙÷⁄∕"
 def normalize_words(text: str) -> list[str]:
     """Split a text into words without case, punctuation, articles and Latin accents, in linear time.
 
-    Numbers written as words become digits; numbers lose thousands separators and superfluous zeros. Symbols that distinguish
-    answers are words, or part of one (C++). Articles and punctuation are kept if there is nothing else.
+    Numbers written as words or as Roman numerals become digits; numbers lose thousands separators and superfluous zeros. Symbols
+    that distinguish answers are words, or part of one (C++). Articles and punctuation are kept if there is nothing else.
     """
     text = _A_AS_LETTER.sub(_LETTER_A, text)
+    text = _ROMAN_NUMERAL.sub(lambda match: _ROMAN.get(match[0], match[0]), text)
     if not text.isascii():
         text = _SPACE_IN_NUMBER.sub("", strip_invisible(text))
         text = _SUPERSCRIPT.sub(r"^\g<0>", _MIXED_NUMBER.sub(r" \g<0>", text))

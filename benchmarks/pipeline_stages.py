@@ -1,0 +1,85 @@
+"""Rows per second of each stage of a prediction, alone, and of the whole judge.
+
+    BERT_JUDGE_DATA=… python benchmarks/pipeline_stages.py [--judge general] [--rows 6000] [--rounds 2] [--batch-tokens N …]
+
+Stages: normalised text, lexical features (in one process and in several), trees, tokenisation, encoder. The encoder also reads rows
+of 200 tokens each, whose rate is given as a share of the machine's fastest matrix multiplication too. Beside a GPU, all stages but
+the encoder run on the CPU. Every stage runs once before the clock.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+import numpy as np
+import timing
+import torch
+
+from bert_judge.judges.bert import stacker
+from bert_judge.judges.bert.encoding import EncodedRow
+from bert_judge.judges.bert.features import FeatureExtractor
+from bert_judge.judges.bert.judge import BERTJudge
+from bert_judge.judges.visible_text import normalize_inputs
+from bert_judge.runtime.hardware import best_dtype
+
+LENGTH, WORD_IDS = 200, (1_000, 30_000)
+# Rows that one process computes features for: enough to time, few enough not to wait for.
+SINGLE_PROCESS_ROWS = 2_000
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--judge", default="general")
+    parser.add_argument("--rows", type=int, default=6_000)
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--batch-tokens", type=int, nargs="*", default=[], help="sizes of batches to try for rows of 200 tokens")
+    options = parser.parse_args()
+    rows = timing.mixed(options.rows)
+    judge, reader = BERTJudge(options.judge), BERTJudge(options.judge, early_exit=False)
+    engine, encoder = judge.engine, judge.checkpoint.encoder
+    references, candidates = normalize_inputs(rows.questions, rows.references, rows.candidates)
+    first = [text for text, *_ in references]
+    single, several = FeatureExtractor(1), FeatureExtractor(torch.get_num_threads())
+    features = several.extract(rows.questions, references, candidates)
+    encoded = encoder.encode(rows.questions, candidates, first)
+    fixed = random_rows(options.rows)
+    part = slice(min(SINGLE_PROCESS_ROWS, options.rows))
+    whole = rows.questions, rows.references, rows.candidates
+    ways = {
+        "normalise text": lambda: normalize_inputs(*whole),
+        "features, 1 process": lambda: single.extract(rows.questions[part], references[part], candidates[part]),
+        f"features, {several.processes} processes": lambda: several.extract(rows.questions, references, candidates),
+        "trees": lambda: stacker.predict_tree_logits(judge.trees, features),
+        "tokenise": lambda: encoder.encode(rows.questions, candidates, first),
+        "encoder": lambda: engine.logits(encoded),
+        f"encoder, {LENGTH} tokens a row": lambda: engine.logits(fixed),
+        "whole judge, every row read": lambda: reader.predict(*whole),
+        "whole judge, early exit": lambda: judge.predict(*whole),
+    }
+    for size in options.batch_tokens:
+        other = BERTJudge(options.judge, batch_tokens=size).engine
+        ways[f"encoder, {LENGTH} tokens a row, batches of {size} tokens"] = lambda other=other: other.logits(fixed)
+    print(f"{timing.machine()}; {os.cpu_count()} cores\njudge: {options.judge}, {engine.choice.backend}, {engine.choice.precision}")
+    tokens = np.mean([len(row.ids) for row in encoded])
+    print(f"{len(rows.labels)} rows of {len(timing.FILES)} files, {tokens:.0f} tokens each on average\n", flush=True)
+    for run in ways.values():
+        run()
+    times, _ = timing.alternate(ways, options.rounds)
+    counts = {name: part.stop if "1 process" in name else options.rows for name in ways}
+    print(timing.table(("stage", "rows/s"), [[name, f"{counts[name] / time.wall:.0f}"] for name, time in times.items()]))
+    weights = sum(p.numel() for name, p in judge.checkpoint.model.named_parameters() if "encoder.layer" in name and p.ndim > 1)
+    rate = 2 * weights * LENGTH * options.rows / min(time.wall for name, time in times.items() if f"{LENGTH} tokens" in name)
+    ceiling = timing.matmul_rate(engine.device, best_dtype(engine.device))
+    print(f"\nencoder, {LENGTH} tokens a row: {rate / 1e9:.0f} GFLOPS, {rate / ceiling:.0%} of {ceiling / 1e9:.0f}")
+
+
+def random_rows(n: int) -> list[EncodedRow]:
+    """Distinct rows of `LENGTH` tokens."""
+    ids = np.random.default_rng(0).integers(*WORD_IDS, (n, LENGTH)).tolist()
+    half = (0,) * (LENGTH // 2)
+    return [EncodedRow(tuple(row), half + (1,) * (LENGTH - len(half)), truncated=False) for row in ids]
+
+
+if __name__ == "__main__":
+    main()
