@@ -7,6 +7,9 @@ VLLM := .venv-vllm/bin
 FRAMEWORKS := .venv-frameworks/bin
 INSTALLED := .venv/.installed
 
+# Every job and command is a process of its own, and starts in half the time from compiled modules.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help demo general-judge test test-crash test-frameworks test-vllm test-slurm lint licences clean
 
 help:

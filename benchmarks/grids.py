@@ -115,6 +115,8 @@ def stages(folder: Path) -> dict[str, list[Job]]:
 
     score_tables = [scores.format(m, t) for m, t in made.score_tables]
     standings = {name: f"results/{name}.parquet" for name in SCHEMAS}
+    exports = {"csv": "csv", "markdown": "md", "latex": "tex", "plot": "svg"}
+    files = standings | {name: f"results/standings.{suffix}" for name, suffix in exports.items()}
     return {
         "build_task": [
             job("build_task", {"source": str(made.source_file(t))}, questions.format(t), made.task_spec(t)) for t in made.tasks
@@ -133,7 +135,7 @@ def stages(folder: Path) -> dict[str, list[Job]]:
             )
             for m, t in made.score_tables
         ],
-        "build_standings": [job("build_standings", {"scores": score_tables}, standings, made.standings_spec())],
+        "build_standings": [job("build_standings", {"scores": score_tables}, files, made.standings_spec())],
         "build_report": [
             job(
                 "build_report",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import tomllib
@@ -10,6 +11,9 @@ from pathlib import Path
 import pytest
 import yaml
 from packaging.requirements import Requirement
+from typer.testing import CliRunner
+
+from bert_judge.cli import app
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
@@ -82,3 +86,10 @@ def test_what_lightgbm_needs_of_the_system_is_there() -> None:
     wanted = any(Requirement(line).name == "lightgbm" for line in PROJECT["dependencies"])
     installed = any("libgomp1" in words for words in of("RUN"))
     assert wanted == installed
+
+
+def test_its_command_exists() -> None:
+    (command,) = re.findall(r"^CMD (\[.*\])$", (ROOT / "envs/Containerfile").read_text("utf-8"), re.MULTILINE)
+    program, *arguments = json.loads(command)
+    assert program in PROJECT["scripts"]
+    assert CliRunner().invoke(app, arguments).exit_code == 0
