@@ -30,20 +30,24 @@ _HOMOGLYPHS = dict(
 )
 _HOMOGLYPH_WORD = re.compile(rf"(?<!\w)(?:[A-Za-z{''.join(_HOMOGLYPHS)}]|(?<=\w)['’-](?=\w))+(?!\w)")
 _HOMOGLYPHS_TO_LATIN = str.maketrans(_HOMOGLYPHS)
-_REASONING = r"(?:\w{1,20}:)?(?:think|thinking|thoughts?|reason|reasoning|reflection|analysis|scratchpad|rationale)"
+_REASONING = (
+    r"(?:\w{1,20}:)?(?:ant|(?:[a-z]{1,15}[_-]){1,2})?(?:think|thinking|thoughts?|reason|reasoning|reflection|analysis|scratchpad|rationale"
+    r"|monologue|deliberation|ponder)(?:_content)?"
+)
 # Marks of reasoning models. A channel of the harmony format is reasoning unless it is the final one.
 _MARK = re.compile(
     # Every mark starts with one of these; looking ahead for them is several times faster than trying every mark.
     r"(?=[<\[◁])(?:"
-    rf"(?P<answer></{_REASONING}>|\[/THINK\]|◁/think▷|<\|end_?(?:of_)?(?:think|thinking|thought|reasoning)\|>|<unused95>|<channel\|>"
-    r"|<\|think_end\|>|<\|inner_suffix\|>"
+    rf"(?P<answer><\s?/\s?{_REASONING}\s?>|\[/(?:THINK|THINKING|THOUGHTS?|REASONING)\]|<[|｜]/{_REASONING}[|｜]>|◁/think▷|<\|end_?(?:of_)?(?:think|thinking|thought|reasoning)\|>|<unused95>|<channel\|>"
+    r"|<\|(?:think|thinking|thought|reasoning)_end\|>|<\|inner_suffix\|>"
     r"|<\|(?:begin_of_|start_?(?:of_)?)(?:response|solution|answer)\|>|\[BEGIN FINAL RESPONSE\]|<\|im_start\|>answer\b"
     r"|<\|channel\|>\s?final\b[^<\n]{0,40}(?:<\|constrain\|>[^<\n]{0,20})?<\|message\|>)"
-    rf"|(?P<reasoning><{_REASONING}>|\[THINK\]|◁think▷|<\|(?:begin_of_|start_?(?:of_)?)(?:think|thinking|thought|reasoning)\|>"
-    r"|<\|think_(?:start|begin)\|>|<\|inner_prefix\|>|<unused94>|<\|channel>|<\|channel\|>|<\|im_start\|>think\b)"
+    rf"|(?P<reasoning><\s?{_REASONING}(?:\s(?:\w+=[^<>\n]{{0,80}})?)?>|\[(?:THINK|THINKING|THOUGHTS?|REASONING)\]|<[|｜]{_REASONING}[|｜]>|◁think▷|<\|(?:begin_of_|start_?(?:of_)?)(?:think|thinking|thought|reasoning)\|>"
+    r"|<\|(?:think|thinking|thought|reasoning)_(?:start|begin)\|>|<\|inner_prefix\|>|<unused94>|<\|channel>|<\|channel\|>|<\|im_start\|>think\b)"
     # A control token ends the answer, unless a sentence goes on behind it.
     r"|(?P<end>(?:<[|｜](?:im_end|eot_id|eom_id|end|return|call|endoftext|END_RESPONSE|END_OF_TURN_TOKEN|user|system"
-    r"|(?:end[_▁]of[_▁]\w{1,20}))[|｜]>|</s>|<eo[as]>|<pad>|<end_of_turn>|\[END FINAL RESPONSE\]|\[/?INST\])(?! ?[a-z,.;:)`'\"?]))"
+    r"|(?:end[_▁]of[_▁]\w{1,20}))[|｜]>|</s>|<eo[as]>|<pad>|<end_of_turn>|\[END FINAL RESPONSE\]|\[/?INST\])(?! ?[a-z,.;:)`'\"?])"
+    r"|</(?:final_?)?answer>\s*\Z)"
     r"|(?P<start><\|(?:im_start|start|start_header_id)\|>(?:assistant)?(?:<\|end_header_id\|>)?|<\|(?:assistant|message|begin_of_text|CHATBOT_TOKEN)\|>|<s>))",
     re.IGNORECASE,
 )
@@ -54,6 +58,8 @@ _WORDED_REASONING = re.compile(
     re.IGNORECASE,
 )
 _WORDED_ANSWER = re.compile(r"here(?: is|'s) my response:|\[BEGIN FINAL RESPONSE\]", re.IGNORECASE)
+# The role of the speaker, where its control tokens are lost.
+_ROLE = re.compile(r"\s*(?:assistant|model)(?:\s?:|\s?\n)(?=\s*\w)", re.IGNORECASE)
 _CONTENT_CATEGORIES = frozenset("LNS")
 # Markup removal often drops the space around a link or bold text ("byMichael Buffer", "of27 episodes") …
 _MISSING_SPACE_AFTER_WORD = re.compile(
@@ -88,7 +94,8 @@ def strip_reasoning(text: str) -> str | None:
             break
     if is_reasoning:
         return None
-    return text[start:end] if text[start:end].strip() else before or text[start:end]
+    answer = text[start:end]
+    return _ROLE.sub("", answer, count=1) if _ROLE.match(answer) else answer if answer.strip() else before or answer
 
 
 def normalize_text(text: str) -> str:

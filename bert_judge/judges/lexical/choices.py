@@ -24,6 +24,7 @@ def extract_choice(text: str, options: Mapping[str, str], is_statement: bool = F
     """
     if not options or SIGNED_LETTER.fullmatch(text):
         return None
+    text = _ANSWER_INITIAL.sub("", text)
     if len(text) <= MAX_HEAD and (option := match_option(text, options)):
         return option
     if len(text) > MAX_HEAD + MAX_TAIL:
@@ -33,7 +34,7 @@ def extract_choice(text: str, options: Mapping[str, str], is_statement: bool = F
     final, box, scan = extraction.extract_final_answer(text), boxed(text), _Scan(text, options, is_statement)
     opening = scan.by_cue["opening"]
     return (
-        (final and match_option(final, options))
+        (final and not scan.is_retracted and match_option(final, options))
         or _combine(scan.by_cue["statement"], options)
         or _option_in(final, options)
         or _option_in(box, options)
@@ -72,6 +73,7 @@ def _token_pattern() -> re.Pattern[str]:
         rf"|(?P<rejected>(?i:{phrases('rejected')}))"
         rf"|(?P<affirmed>(?i:{phrases('affirmed')}))"
         rf"|(?P<reject>(?i:{phrases('reject')}))"
+        rf"|(?P<retract>(?i:{phrase_pattern('retract')}))"
         rf"|(?P<choose>(?i:{phrases('choose')}))"
         rf"|(?P<several>(?<!{_WORD_CHARACTER})(?P<s>[A-Z]{{2,6}}){_NO_WORD})"
         rf"|(?P<bare>(?<!{_WORD_CHARACTER})(?<![\\-])(?P<b>[A-Za-z]){_NO_WORD}))",
@@ -85,7 +87,7 @@ _AND = re.compile(
 )
 # What may follow a letter that is a whole answer.
 _TERMINAL = re.compile(
-    rf"{_CLOSE}{{0,4}}\s*(?:\Z|\n|[.,;!?(—–。，；！：:-]|[^\x00-\x7f]|<|(?i:because|since|as|and|or|over|is|which|rather|instead)\b)"
+    rf"{_CLOSE}{{0,4}}\s*(?:\Z|\n|[.,;!?(—–。，；！：:-]|[^\x00-\x7f]|<|(?i:because|since|as|and|or|over|is|which|rather|instead|to)\b)"
 )
 _END_OF_LOWERCASE = re.compile(r"[)\]}.,;:*\"'$\n]|\s*\Z")
 # "a", "A" and "I" are words before another word: "A cat".
@@ -95,6 +97,8 @@ _WORD_AFTER = {
 }
 _PREVIOUS_WORD, _NEXT_WORD = re.compile(r"(\w+)[ -]\Z"), re.compile(r"[ -](\w+)")
 _PREDICATE_GAP = re.compile(rf"{_CLOSE}{{0,4}}\s?(?:\([^()\n]{{0,80}}\))?[\s,]?\s?")
+# "A: B", where A is short for "answer".
+_ANSWER_INITIAL = re.compile(r"\A\s*A:\s*(?=\(?[A-Z]\)?[\s.]*\Z)")
 # Full-width letters, and the letters of translated tests.
 _LETTER_FORMS = {0xFF21 + i: 0x41 + i for i in range(26)} | dict(zip(map(ord, "أبجدঅবডঢকখগঘ"), map(ord, "ABCD" * 3), strict=True))
 _FOREIGN_LETTER = re.compile(r"(?<!\w)[Ａ-Ｚأبجدঅবডঢকখগঘ](?!\w)")
@@ -114,6 +118,8 @@ class _Scan:
         self._cue, self._cue_end = "statement" if is_statement else "opening", 0
         self._group: list[str] = []
         self._group_end = 0
+        # "The answer is A. Wait, it is B."
+        self.is_retracted = False
         last_sentence = max(_last_sentence_start(text), len(text) - _LAST_SENTENCE_CHARACTERS)
         for token in _token_pattern().finditer(text):
             kind = token.lastgroup or ""
@@ -123,6 +129,8 @@ class _Scan:
                 self._add_mention(token, kind, last_sentence)
             elif kind in ("affirmed", "rejected"):
                 self._add_predicate(token, kind)
+            elif kind == "retract":
+                self.is_retracted = True
             elif kind != "statement" or token["hashes"] is not None or not extraction.is_talk(text, token):
                 self._cue, self._cue_end = kind, token.end()
 
@@ -142,12 +150,12 @@ class _Scan:
         else:
             self.marked.add(letter)
         is_whole = kind in ("labelled", "wrapped") or bool(_TERMINAL.match(text, letter_end))
-        if self._group and self._joins_group(start, is_whole):
+        if self._group and letter not in self._group and self._joins_group(start, is_whole):
             self._group.append(letter)
         else:
             self._group = [letter]
             if follows_cue and self._cue in self.by_cue and (is_whole or self._cue != "choose"):
-                self.by_cue[self._cue] = self._group
+                self.by_cue["statement" if self._cue == "choose" and self.is_retracted else self._cue] = self._group
         if (follows_cue and self._cue == "reject") or (len(self._group) > 1 and self._group[0] in self.rejected):
             self.rejected.add(letter)
         if follows_cue:
@@ -181,7 +189,9 @@ class _Scan:
             if kind == "rejected":
                 self._cue, self._cue_end = "reject", token.end()
         elif kind == "affirmed":
-            self.by_cue["choose"] = self._group
+            # "Neither A nor B is correct."
+            if not self.rejected.issuperset(self._group):
+                self.by_cue["choose"] = self._group
         elif len(self._group) > 1 and any(self._group is self.by_cue[cue] for cue in ("statement", "choose")):
             # "The answer is A, and B is wrong."
             self.rejected.add(self._group.pop())

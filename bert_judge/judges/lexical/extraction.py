@@ -41,14 +41,15 @@ _CLOSE = r"[^\S\n]?[*_\"'`’”]{0,4}[^\S\n]?"
 _COLON = r"(?:[:：﹕∶=＝→⇒ःঃ]|[-=]>)"
 _WORDS_BETWEEN = rf"(?:\s(?!{phrase_pattern('no_answer')})(?:[^\W\d]{{2,15}}|[aeoyàé](?=\s[a-zà-ÿ]))){{0,3}}?"
 ANSWER = phrase_pattern("answer_english", "answer", "answer_without_spaces")
-_TAG = r"(?:final[_ -]?)?(?:answer|ans)|solution|output|response|result|conclusion"
+_TAG = r"(?:(?:final|correct|short|best)[_ -]?)?(?:answer|ans)\d?|final|solution|output|response|result|conclusion"
 # Saves time: nothing that is searched for starts inside a word of Latin letters, or with these characters.
 NOT_INSIDE_WORD = r"(?![0-9.,;!?]|(?<=[A-Za-z])[a-z]|(?<=[^\n]) )"
 MARKER = (
     rf"<\|?(?:begin_of_)?(?P<tag>{_TAG})\|?>"
     # "[ANSWER]", "【答案】"
     rf"|(?P<bracket>[\[【](?=\w)(?:[^\W\d]{{1,9}}[ _]?)?{ANSWER}[\]】]){_CLOSE}{_COLON}?"
-    r"|(?P<json>[\"'](?:[a-z]{1,12}[_ -])?(?:answer|ans|答案)(?:[_ -](?:letter|choice|option|key|text|value|index))?[\"'])\s{0,4}:"
+    r"|(?P<json>[\"'](?:[a-z]{1,12}[_ -])?(?:answer|ans|答案|result|response|output|solution|prediction)"
+    r"(?:[_ -](?:letter|choice|option|key|text|value|index))?[\"'])\s{0,4}:"
     # A line that is a heading: "### Final Answer".
     r"|^(?=[^\S\n\w]{0,4}[#*_ ]{0,8}\w)(?P<heading>[^\S\n]{0,4}(?:#{1,6}[^\S\n]?)?[*_]{0,3}(?:(?:the|my|our)\s)?"
     rf"{ANSWER}[*_]{{0,3}}[^\S\n]{{0,4}}\n)"
@@ -62,6 +63,7 @@ MARKER = (
 _NO_STATEMENT = re.compile(
     rf"{phrase_pattern('no_statement')}(?:\s+(?:that|the|this|my|your|our|an|final|correct))*\s+\Z", re.IGNORECASE
 )
+_NO_VALUE = re.compile(rf"[\s*_]*{phrase_pattern('no_value')}", re.IGNORECASE)
 _NO_ANSWER = re.compile(rf"[^\S\n]*+{phrase_pattern('no_answer')}", re.IGNORECASE)
 _ADVERBS = re.compile(rf"(?:[^\S\n]*{phrase_pattern('adverb')},?\s)+", re.IGNORECASE)
 _BEFORE_ANSWER = re.compile(
@@ -86,10 +88,11 @@ _STARTS_SENTENCE = re.compile(rf"[\s*_]+{_SENTENCE_START}")
 _TAG_END = re.compile(rf"<(?:/|\|?end_of_)(?:{_TAG})|\[/", re.IGNORECASE)
 _ANSWER_END = re.compile(rf"{_TAG_END.pattern}|,?\s(?:because|since)\b", re.IGNORECASE)
 _CLOSING = re.compile(r"\A\s*(?:</[^>\n]{1,20}>|\[/[^\]\n]{1,20}\])")
-_EXPLANATION = re.compile(r"\W*(?:explanation|because|since|reason|rationale|解析|解释|解釋)", re.IGNORECASE)
+_EXPLANATION = re.compile(r"\W*(?:i hope|explanation|because|since|reason|rationale|解析|解释|解釋)", re.IGNORECASE)
 # After "####", which is also a heading of the fourth level: a number, or the last line.
 _HASHES_ANSWER = re.compile(r"[^\S\n]*+(?:[-+−$€£¥\\(\d]|[^#\s][^\n]*\s*\Z)")
 _WRAPPED = re.compile(r"\$\$?([^$]+)\$\$?|\\\((.+)\\\)|\\\[(.+)\\\]|<(b|i|em|strong)>(.+)</\4>", re.DOTALL)
+_QUOTATION = re.compile(r"^[^\S\n]{0,3}>[^\S\n](?=[A-Z][a-z]|[^\x00-\x7f]{2})", re.MULTILINE)
 _DECORATION = " \t\r\n*_`~\"'“”«»「」『』‘’"
 # Decoration that is part of an answer: the negation of ~p, the derivative f', the factorial n!.
 _NEGATED = re.compile(r"[\s\"'`*]*(~(?=\w))")
@@ -98,13 +101,16 @@ _FACTORIAL = re.compile(r"(?:(?<![A-Za-z0-9])[a-z]|\))!+[\s.。]*\Z")
 
 # Pairs around a whole text; a mark at one end only is part of the answer: A*, f', ~p.
 _WRAPPED_WHOLE = re.compile(
-    r"(?P<mark>\*{1,3}|_{1,3}|`{1,3}|\$\$?|\"|')(?P<text>.+)(?P=mark)|“([^“”]+)”|‘([^‘’]+)’|«([^«»]+)»|「([^「」]+)」"
+    r"(?P<mark>\*{1,3}|_{1,3}|`{1,3}|\$\$?|\"|')(?:(?<=```)(?:text|plaintext|markdown|latex) )?(?P<text>.+)(?P=mark)"
+    r"|“([^“”]+)”|‘([^‘’]+)’|«([^«»]+)»|「([^「」]+)」"
     r"|\\\((.+)\\\)|\\\[(.+)\\\]|\\(?:text|textbf|textit|textrm|mathrm|mathbf|mbox)\s*\{((?:[^{}]|\{[^{}]*\})*)\}"
     r"|<(?P<tag>b|i|em|strong|u|code|p)>(?P<marked>.+)</(?P=tag)>",
     re.DOTALL,
 )
 _APOSTROPHE = re.compile(r"(?<=\w)'(?=\w)")
-_CURRENCY = re.compile(r"[$€£¥₹₽₩](?=\s?[-−]?\.?\d)|(?<=\d)\s?[€£¥₹₽₩]")
+_UNIT = re.compile(
+    r"[$€£¥₹₽₩](?=\s?[-−]?\.?\d)|(?<=\d)\s?[€£¥₹₽₩]|(?<=\d)\s?[ap](?=\.?m\b)|\b(?:at\s(?:least|most)|(?:more|less)\sthan)\b(?=\s\S*\d)"
+)
 
 _JSON_STRING = re.compile(r'\s*+"((?:[^"\\]|\\.)*+)"', re.DOTALL)
 _PYTHON_STRING = re.compile(r"\s*+'((?:[^'\\]|\\.)*+)'(?=\s*[,\]})])", re.DOTALL)
@@ -185,6 +191,11 @@ def _read_number(match: re.Match[str]) -> str:
     return f"{sign}{number}{denominator}{match['percent'] or ''}"
 
 
+def strip_quotation(text: str) -> str:
+    """Remove the marks of Markdown quotations; "> 5" may be a relation."""
+    return _QUOTATION.sub("", text) if ">" in text else text
+
+
 def extract_full_text(text: str) -> str | None:
     return text.strip() or None
 
@@ -235,9 +246,9 @@ def stated_answers(references: Iterable[str]) -> list[str]:
     return [answer for text in references if (answer := extract_reference(text)) != text]
 
 
-def names_another_currency(reference: str, answer: str) -> bool:
-    """Return whether both texts state amounts, in currencies of which none is common."""
-    first, second = ({mark.strip() for mark in _CURRENCY.findall(text)} for text in (reference, answer))
+def names_another_unit(reference: str, answer: str) -> bool:
+    """Return whether both texts have currencies, bounds ("at least") or halves of the day, of which none is common."""
+    first, second = ({mark.strip() for mark in _UNIT.findall(text.lower())} for text in (reference, answer))
     return bool(first) and bool(second) and first.isdisjoint(second)
 
 
@@ -265,7 +276,8 @@ def is_talk(text: str, marker: re.Match[str]) -> bool:
         return not _HASHES_ANSWER.match(text, marker.end())
     is_sentence = marker["prose"] or marker["verb"] or marker["particle"]
     before = text[max(0, marker.start() - 40) : marker.start()]
-    return bool(is_sentence and (_NO_ANSWER.match(text, marker.end()) or _NO_STATEMENT.search(before)))
+    is_sentence_without_answer = is_sentence and (_NO_ANSWER.match(text, marker.end()) or _NO_STATEMENT.search(before))
+    return bool(is_sentence_without_answer or _NO_VALUE.match(text, marker.end()))
 
 
 def _parse_statement(text: str, marker: re.Match[str], limit: int) -> _Statement | None:

@@ -13,8 +13,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bert_judge.judges.lexical import LexicalJudgeConfig, choices, extraction
-from bert_judge.judges.lexical.extraction import is_same_text, names_another_currency, unwrap
-from bert_judge.judges.lexical.latex_forms import has_formulas, is_formula, last_decimal, last_formula, last_list, remove_names
+from bert_judge.judges.lexical.extraction import is_same_text, names_another_unit, unwrap
+from bert_judge.judges.lexical.latex_forms import (
+    has_formulas,
+    is_formula,
+    last_decimal,
+    last_formula,
+    last_list,
+    last_predicate,
+    remove_names,
+    rewrite_notation,
+)
 from bert_judge.judges.lexical.math_worker import MathResult, MathVerifier
 from bert_judge.judges.lexical.normalization import drop_percent, join_scales, normalize_words, split_words
 from bert_judge.judges.lexical.options import Expectation, expected_choice, match_option, name_option
@@ -29,10 +38,15 @@ _EXTRACTORS: Mapping[str, Callable[[str], str | None]] = {
     "last_number": extraction.extract_last_number,
     "full_text": extraction.extract_full_text,
 }
-_INTEGER = re.compile(r"-?(?:\d+|\d{1,3}(?:,\d{3})+)", re.ASCII)
+# The digits of every script.
+_INTEGER = re.compile(r"-?(?:\d+|\d{1,3}(?:,\d{3})+)")
 _PHRASE = re.compile(r"(?:[Aa] )?[^\W\d_]{2,}(?:[\s,.'’-]+[^\W\d_]+)*[\s.!]*")
-# One of two names may have it: Samuel L. Jackson.
-_MIDDLE_INITIAL = re.compile(r"(?<=[^\W\d_]{2}) [A-Z]\.?(?= [A-Z][^\W\d_])")
+_IDLE_SPACE = re.compile(r"\s+(?!\w)|(?<!\w)\s+")
+# One of two names may have it: a middle initial, or a hyphen (Spider-Man, e-mail, COVID-19, F-16), which is no minus there.
+_OPTIONAL = re.compile(
+    r"(?<=[^\W\d_]{2}) [A-Z]\.?(?= [A-Z][^\W\d_])"
+    r"|(?<=[^\W\d_]{3})-(?=[A-Z]|[a-z]{3}|\d\d)|-(?:(?<=\b[ET]-)|(?<=\b[et]-))(?=[a-z]{4})|(?<=\b[A-Z])-(?=\d\d)"
+)
 # Characters of an extracted answer in a label.
 _MAX_RAW = 300
 # Characters of a text that Math-Verify reads besides its extracted answer.
@@ -83,6 +97,7 @@ class LexicalJudge:
         text = strip_reasoning(row.candidate)
         if text is None:
             return invalid(UNFINISHED)
+        text = extraction.strip_quotation(text)
         references = [extraction.extract_reference(reference) for reference in row.references]
         if may_be_identical and any(is_same_text(reference, text) for reference in (*row.references, *references)):
             return decided(1.0, reason="identical", raw=text[:_MAX_RAW])
@@ -133,15 +148,15 @@ class LexicalJudge:
         score = 0.0
         for reference in references:
             words = self._split(reference)
-            if not words or (len(words) <= MAX_SHORT_REFERENCE and names_another_currency(reference, answer)):
+            if not words or (len(words) <= MAX_SHORT_REFERENCE and names_another_unit(reference, answer)):
                 continue
             if metric.is_binary:
                 score = max(score, metric.compute(words, answer_words))
                 if not score:
                     score = metric.compute(join_scales(words), join_scales(answer_words))
-                if not score and (shorter := _MIDDLE_INITIAL.sub("", reference)) != reference:
+                if not score and (shorter := _OPTIONAL.sub("", reference)) != reference:
                     score = metric.compute(self._split(shorter), answer_words)
-                if not score and len(answer) <= _MAX_RAW and (shorter := _MIDDLE_INITIAL.sub("", answer)) != answer:
+                if not score and len(answer) <= _MAX_RAW and (shorter := _OPTIONAL.sub("", answer)) != answer:
                     score = metric.compute(words, self._split(shorter))
             elif has_distinctions(words, answer_words):
                 score = max(score, metric.compute(self._select_terms(words), answer_terms))
@@ -170,9 +185,13 @@ class LexicalJudge:
             if extractor == "last_number":
                 answer = extraction.extract_last_number(remove_names(text)) or text
             answer = (
-                text.strip()
+                text.strip().rstrip(".")
                 if is_formula(unwrap(text))
-                else last_list(text, references) or last_formula(text) or last_decimal(text) or answer
+                else last_list(text, references)
+                or last_formula(text)
+                or last_decimal(text)
+                or last_predicate(remove_names(text))
+                or answer
             )
         elif extractor == "boxed" and "final_answer" in self.settings.extract:
             # A box of an intermediate result, and an answer stated after it.
@@ -180,9 +199,12 @@ class LexicalJudge:
             if later and is_formula(later) and re.search(r"\d", later):
                 answer, extractor = later, "final_answer"
         details: dict[str, Any] = {"reason": extractor, "raw": answer[:_MAX_RAW]}
-        if any(_is_same_list(reference, answer) or _are_equal_phrases(reference, answer) for reference in references):
+        if any(_is_same_formula(reference, answer) or _are_equal_phrases(reference, answer) for reference in references):
             return decided(1.0, **details)
-        if references and all(names_another_currency(reference, answer) for reference in references):
+        if references and all(names_another_unit(reference, answer if len(text) > _MAX_RAW else text) for reference in references):
+            return decided(0.0, **details)
+        if references and all(map(_is_prose, (answer, *references))):
+            # Math-Verify would find no expression in the answer.
             return decided(0.0, **details)
         numbers = [_integer(value) for value in (answer, *references)]
         if None not in numbers:
@@ -207,15 +229,21 @@ def _lists_all(references: Sequence[str], answer: str) -> bool:
     return sorted(extraction.extract_numbers(answer)) == sorted(of_reference[0] for of_reference in numbers)
 
 
-def _is_same_list(reference: str, answer: str) -> bool:
-    """Return whether two texts are identical up to spaces around commas: 1, 2 is the list 1,2, which alone may be a decimal."""
-    return is_same_text(re.sub(r"\s*,\s*", ",", reference), re.sub(r"\s*,\s*", ",", answer))
+def _is_same_formula(reference: str, answer: str) -> bool:
+    """Return whether two texts are identical up to spaces between symbols: 1, 2 is the list 1,2, which alone may be a decimal."""
+    first, second = (_IDLE_SPACE.sub("", " ".join(rewrite_notation(text).split())) for text in (reference, answer))
+    return is_same_text(first, second)
 
 
 def _are_equal_phrases(reference: str, answer: str) -> bool:
     """Return whether two texts of letters alone have the same words: yes and Yes, but not x and X."""
     first, second = extraction.strip_markup(reference), extraction.strip_markup(answer)
     return bool(_PHRASE.fullmatch(first) and _PHRASE.fullmatch(second)) and normalize_words(first) == normalize_words(second)
+
+
+def _is_prose(text: str) -> bool:
+    """Return whether a text is of words only, and no formula: Tuesday, but not xy."""
+    return bool(_PHRASE.fullmatch(extraction.strip_markup(text))) and not is_formula(extraction.strip_markup(text))
 
 
 def _integer(text: str) -> int | None:

@@ -7,7 +7,8 @@ from importlib import resources
 
 import yaml
 
-from bert_judge.judges.lexical.normalization import join_scales, normalize_words
+from bert_judge.judges.lexical.normalization import ARTICLES, join_scales, normalize_words
+from bert_judge.tasks.latex import boxed
 
 _DELIMITED = re.compile(r"\$[^$]+\$|\\\(|\\\[|\\boxed|\\fbox|\\begin")
 _FORMULA = re.compile(r"\$\$(.{1,300}?)\$\$|(?<![\\\d])\$([^$\n]{1,300})\$|\\\((.{1,300}?)\\\)|\\\[(.{1,300}?)\\\]", re.DOTALL)
@@ -16,10 +17,12 @@ _ARITHMETIC = re.compile(r"[\d\s.+*/^()-]+")
 # Prose, not variables: a word that is not the name of a function, or a unit after a number ("72 km").
 _WORD = re.compile(
     r"(?<![\\A-Za-z{])(?!(?:sin|cos|tan|cot|sec|csc|log|exp|sqrt|arcsin|arccos|arctan|sinh|cosh|tanh|mod)\b)[A-Za-z]{3,}"
-    r"|(?<=\d\s)[A-Za-z]{2,}"
+    r"|(?<=\d\s)[A-Za-z]{2,}|(?![\u0000-\u03ff])[^\W\d_]{2}"
 )
 # Groups of Indian numbers, and groups of zeros.
-_GROUPED = re.compile(r"(?<![\w.,])(?:\d{1,2}(?:,\d\d)+,\d{3}|\d{1,3}(?: 000)+|\d{1,3}(?: \d{3}){2,})(?![\d,])")
+_GROUPED = re.compile(
+    r"(?<![\w.,])(?:\d{1,2}(?:,\d\d)+,\d{3}|\d{1,3}(?: 000)+|\d{1,3}(?: \d{3}){2,}|\d{1,3}(?:\.\d{3}){2,})(?![\d,]|\.\d)"
+)
 _SCALED = re.compile(r"(\d[\d,]*(?:\.\d+)?)(?:\s+(thousand|million|billion|trillion)\b|\s?([万萬亿億]))", re.IGNORECASE)
 _SUPERSCRIPTS = re.compile(r"[⁰¹²³⁴-⁹⁺⁻ⁿ]+")
 _VULGAR_FRACTION = re.compile(r"[¼-¾⅐-⅞]")
@@ -31,24 +34,36 @@ _SIGNED_AMOUNT = re.compile(r"\A[-−]\s?[$€£¥]\s?(?=[\d.][^$]*\Z)")
 _THOUSANDS = re.compile(r"[^\d]*\d{1,3}(?:,\d{3})+(?!,)")
 _DECIMAL_COMMA = re.compile(r"(?<![\w.,(\[{])[-−]?\d+,(?:\d{1,2}|\d{4,})(?![\d,])(?!\.\d)")
 # A digit in a name (CO2, AZYUK2A) or in the power of a unit (km2), but not after the code of a currency.
-_NAME_WITH_DIGITS = re.compile(r"(?<![\\\w])(?!(?:Rs|INR|USD|EUR|GBP|JPY|CNY|RMB|CAD|AUD)\d)[A-Za-z]+\d\w*")
+_UNIT_POWER = r"(?<=\d )[A-Za-z]{1,3}\^\{?\d\}?"
+_NAME_WITH_DIGITS = re.compile(r"(?<![\\\w])(?!(?:Rs|INR|USD|EUR|GBP|JPY|CNY|RMB|CAD|AUD)\d)[A-Za-z]+\d\w*|" + _UNIT_POWER)
 # Math-Verify drops the bar.
 _REPEATING_DECIMAL = re.compile(r"(?<![\d.,])(\d{0,9})\.(\d{0,9})\\(?:overline|bar)\s?\{?(\d{1,9})\}?")
 _BASE = re.compile(r"\d_\s?\{?(\d+)")
-_PRIME = re.compile(r"(?<![A-Za-z])[A-Za-z](?:['’′]+(?![A-Za-z])|\^\{?\\prime)")
+_PRIMES = re.compile(r"(?<![A-Za-z])[A-Za-z](?:\^\s?\{?)?(['’′]+)(?![A-Za-z])")
+# The first bracket around a whole text: {1, 2} is a set and (1, 2) is none.
+_BRACKET = re.compile(r"[\s$]*(?:\\left\s?)?\\?([(\[{])[^()\[\]{}\\]*(?:\\right\s?)?\\?[)\]}][\s$.]*")
 _PROSE = re.compile(r"(?<![\\A-Za-z{])(?!(?:and|or|sin|cos|tan|cot|log|ln|mod)\b)[A-Za-z]{3,}(?![A-Za-z}])|\b(?:and|or)\s*$")
 # An interval that is closed at infinity, and an operator where degrees would have a power.
 _IMPROPER = re.compile(r"(?<!\\)\[\s*-\s*(?:\\infty|∞)|(?:\\infty|∞)\s*(?:\\right\s*)?\]|\d\s*\\circ")
 _ROMAN = re.compile(r"[IVX]{2,}")
 _DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|(?:\d{1,4}\s?[年月日号時时分秒]\s?){1,6}")
 _SEVERAL = re.compile(r",\s|\b(?:and|or)\b")
-_LIST = re.compile(r"[-−]?\d[\d.]*(?:,?\s(?:and|or)\s|,\s)[-−]?\d[\d.]*(?:(?:,?\s(?:and|or)\s|,\s)[-−]?\d[\d.]*)*")
+_LIST = re.compile(r"[-−]?\d+(?:\.\d+)*(?:(?:,?\s(?:and|or)\s|,\s)[-−]?\d+(?:\.\d+)*)+")
+# "The formula is n^2 - n.": the end of the last line.
+_PREDICATE = re.compile(r".*\b(?:is|are|equals?|be)\s+(\S.*)", re.DOTALL)
+_DENOMINATORS = ("half", "third", "quarter", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+_WORDED_FRACTION = re.compile(
+    r"(?P<sign>(?:negative|minus)\s)?(?:(?P<integer>[a-z-]{2,20})\sand\s)?(?:(?P<numerator>[a-z]{1,10})[\s-])?"
+    rf"(?P<denominator>{'|'.join(_DENOMINATORS)}|fourth|halve)s?"
+)
 _MODULAR = re.compile(r"\\equiv|\\[pb]?mod(?![a-z])|(?<![a-zA-Z])mod(?![a-zA-Z])")
 
 
 def math_verify_forms(text: str) -> list[str]:
     """Return the forms of a text to parse, best first: Math-Verify needs delimiters around LaTeX, but not around numbers."""
     text = _read_number_words(_SIGNED_AMOUNT.sub("-", text.strip()))
+    if text.startswith("\\begin"):
+        text = f"${text}$"
     if _DELIMITED.search(text):
         return [_FORMULA.sub(lambda match: rewrite_notation(match[0]), text)]
     number = text.strip("$").strip()
@@ -118,6 +133,13 @@ def last_decimal(text: str) -> str | None:
     return decimals[-1][0] if decimals and not re.search(r"\d", text[decimals[-1].end() :]) else None
 
 
+def last_predicate(text: str) -> str | None:
+    """Return what follows the last "is" of a text's last line, if that is a formula."""
+    match = _PREDICATE.fullmatch(text.strip().rsplit("\n", 1)[-1][-300:])
+    formula = match[1].rstrip(".") if match else ""
+    return formula if is_formula(formula) else None
+
+
 def remove_names(text: str) -> str:
     """Remove the names that contain digits: the 2 of CO2 is no number."""
     return _NAME_WITH_DIGITS.sub(" ", text)
@@ -126,8 +148,13 @@ def remove_names(text: str) -> str:
 def differ_in_notation(first: str, second: str) -> bool:
     """Return whether two texts differ in what Math-Verify does not read: f' or f, base 8 or 9, [-∞ or (-∞."""
     bases = [set(_BASE.findall(text)) for text in (first, second)]
-    return (all(bases) and bases[0].isdisjoint(bases[1])) or any(
-        bool(pattern.search(first)) != bool(pattern.search(second)) for pattern in (_PRIME, _IMPROPER)
+    brackets = {match[1] for text in (first, second) if (match := _BRACKET.fullmatch(boxed(text) or text))}
+    primes = [max(map(len, _PRIMES.findall(text.replace("\\prime", "'"))), default=0) for text in (first, second)]
+    return (
+        (all(bases) and bases[0].isdisjoint(bases[1]))
+        or (len(brackets) > 1 and "{" in brackets)
+        or primes[0] != primes[1]
+        or bool(_IMPROPER.search(first)) != bool(_IMPROPER.search(second))
     )
 
 
@@ -155,11 +182,25 @@ def _write_repeating_decimal(match: re.Match[str]) -> str:
     return rf"\frac{{{numerator}}}{{{'9' * len(repeated)}{'0' * len(fixed)}}}"
 
 
+def _write_worded_fraction(match: re.Match[str]) -> str:
+    """Write "one half", "two and a half" and "negative three-fourths" as LaTeX."""
+    integer, numerator = (" ".join(normalize_words(number or "zero")) for number in (match["integer"], match["numerator"] or "one"))
+    name = match["denominator"].replace("fourth", "quarter").replace("halve", "half")
+    denominator = _DENOMINATORS.index(name) + 2
+    if not integer.isdecimal() or not (numerator.isdecimal() or numerator in ARTICLES):
+        return match[0]
+    value = int(integer) * denominator + int(numerator if numerator.isdecimal() else 1)
+    return rf"{'-' if match['sign'] else ''}\frac{{{value}}}{{{denominator}}}"
+
+
 def _read_number_words(text: str) -> str:
     """Write twenty-five, negative five and 1.5 million in digits."""
     if (len(text) <= 100 and text[-1:].isalpha() and not text.isalpha()) or (text.isalpha() and len(text) > 2):
+        if fraction := _WORDED_FRACTION.fullmatch(text.lower()):
+            return _write_worded_fraction(fraction)
         words = join_scales(normalize_words(text))
-        if len(words) == 1 and re.fullmatch(r"-?\d+(?:\.\d+)?", words[0]):
-            return words[0]
+        # "ten dollars", "fifty percent"; a longer text may use "one" as a pronoun.
+        if len(words) <= 2 and re.fullmatch(r"-?\d+(?:\.\d+)?", words[0]) and not re.search(r"\d", text):
+            return " ".join(words)
     text = _GROUPED.sub(lambda match: re.sub(r"\D", "", match[0]), text)
     return _SCALED.sub(lambda match: join_scales([match[1].replace(",", ""), (match[2] or match[3]).lower()])[0], text)

@@ -26,11 +26,9 @@ _SMALL_ORDINALS = (
 _ORDINALS = {word: number for number, word in enumerate(_SMALL_ORDINALS.split(), 1)} | {
     f"{word[:-1]}ieth": number for word, number in _TENS.items()
 }
-_MONTH_NAMES = (
-    "january february march april may june july august september october november december "
-    "jan feb mar apr jun jul aug sep sept oct nov dec"
-)
-_MONTHS = frozenset(_MONTH_NAMES.split())
+_MONTH_NAMES = "january february march april may june july august september october november december"
+# Abbreviation → name.
+_MONTHS = {word: name for name in _MONTH_NAMES.split() for word in (name, name[:3])} | {"sept": "september"}
 _CARDINALS = {word: Decimal(number) for word, number in (NUMBER_WORDS | _TENS).items()}
 _SIGN_WORDS = frozenset({"negative", "minus"})
 _SPELLED = frozenset({*_CARDINALS, "hundred", *_ORDINALS, *_SIGN_WORDS})
@@ -49,23 +47,23 @@ _LETTER_A = "\uab30"
 
 _PLAIN = re.compile(r"[a-z\s]*")
 # The patterns start with a character class, not with a condition on what is before it: the search is several times faster.
-# The letter A: before punctuation or at the end, or a capital between a word and a word in lower case ("type A blood").
+# The letter A: before punctuation or at the end; a capital between a word and a word in lower case ("type A blood"), or in a key.
 _A_AS_LETTER = re.compile(
-    r"[Aa](?!\w)(?<![\w'’.-].)(?:(?=\s*(?:$|[^\w\s:\"“‘'’(\[{$*_`\\—–-]))|(?<=[^\W_]\sA)(?=\s+[a-z]))",
+    r"[Aa](?!\w)(?<![\w'’.-].)(?:(?=\s*(?:$|[^\w\s:\"“‘'’(\[{$*_`\\—–-]))|(?<=[^\W_]\sA)(?=\s+[a-z(])"
+    r"|(?<=A)(?=[ -](?:flat|sharp)\b| (?:major|minor)\s*(?:$|[.,;])))",
 )
 # NFKD splits é into e and an accent. Accents are removed after Latin letters (Beyonce, Beyoncé); elsewhere they distinguish
 # letters (и, й). The overlay of ≠ stays.
 _LATIN_ACCENT = re.compile(r"(?<=[a-z])[\u0300-\u0337\u0339-\u036f]+")
 # Arabic vowel signs and the tatweel are optional in writing.
 _ARABIC_OPTIONAL = re.compile(r"[\u0640\u064b-\u0652\u0670]+")
-# Roman numerals below 90 in capitals, as in World War II. Single letters are too often something else.
+# Roman numerals below 90 in capitals, as in World War II. Single letters are numerals after a few words only.
 _ROMAN = {
     tens + ones: str(10 * ten + number)
     for ten, tens in enumerate(("", "X", "XX", "XXX", "XL", "L", "LX", "LXX", "LXXX"))
     for number, ones in enumerate(("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX"))
-    if len(tens + ones) > 1
 }
-_ROMAN_NUMERAL = re.compile(r"\b[IVXL]{2,8}\b")
+_ROMAN_NUMERAL = re.compile(r"\b[IVXL](?:[IVXL]{1,7}|(?<=War [IV])|(?<=Type [IV])|(?<=Part [IV]))\b")
 # NFKD writes 10² as 102 and 2½ as 21/2. A power of a longer word, or of metres, is a unit (km², 10 m²) or a footnote mark.
 _NOT_UNIT = r"(?<![^\W\d_]{2}.)(?<!\dm.)(?<!\d m.)"
 _SUPERSCRIPT = re.compile(rf"[⁰¹²³⁴-⁹⁺⁻ⁿ](?<=[\w)\]}}].){_NOT_UNIT}(?<![⁰¹²³⁴-⁹⁺⁻ⁿ].)")
@@ -77,13 +75,15 @@ _THOUSANDS = re.compile(
 )
 _HAS_DECIMAL = re.compile(r"\.\d")
 _DECIMAL = re.compile(r"(?<![\d.])(\d*)\.(\d+)(?!\.?\d)")
-_LEADING_ZEROS = re.compile(r"0(?<![\w.,].)0*(?=\d)")
+# Not after a decimal point, which is a private character by then: 0.05 is not 0.5.
+_LEADING_ZEROS = re.compile(rf"0(?<![\w.,{_POINT}].)0*(?=\d)")
 _MINUS = re.compile(r"[-−–](?<![\w)\]}.*-].)(?:[$€£¥]?(?=\.?\d)|(?=[(\[{√∞π]|[^\W\d_](?![^\W_]))|\\(?=[a-z]))")
 _FRACTION = re.compile(r"(?<=\d)\s?[/⁄]\s?(?=\d)")
 _UNIT = re.compile(
     r"\d(?=(?:[kcmn]?m|k?g|mg|lbs?|oz|mph|kph|ft|[kmg]w|[kmg]?hz|[kmgt]b|ml|[ap]m|mins?|hrs?|secs?|million|billion)(?!\w))"
 )
-_INITIALS = re.compile(r"\.(?<=[^\W\d_]\.)(?<![^\W_][^\W\d_]\.)\s+(?=[^\W\d_]\.)")
+_INITIALS = re.compile(r"\.(?<=[^\W\d_]\.)(?<![^\W_][^\W\d_]\.)\s+(?=[^\W\d_](?:\.|\s*$))")
+_SPACED_INITIALS = re.compile(r" (?<=[A-Z] )(?<![\w'’.-][A-Z] )(?=(?:[A-Z] )+[A-Z][a-z])")
 # Punctuation inside one word: it's, O'Neill, U.S.
 _INSIDE_WORD = re.compile(r"['’‘ʼ`´](?!(?<=\d.)\d)|\.(?<=[^\W\d_]\.)(?=[^\W\d_]\b)")
 # In scripts without spaces between words, and in Hangul, whose particles are suffixes, every character is a word.
@@ -92,8 +92,9 @@ _SPACELESS = re.compile(
     "\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua48c\ua980-\ua9df\uaa60-\uaa7f\uac00-\ud7af\U00020000-\U0003ffff])"
 )
 
-# One spelling of the signs that the rules below look for.
-_UNIFY = str.maketrans("−’‘′ʼ", "-''''")
+# One spelling of the signs that the rules below look for, and Latin letters that Unicode does not decompose: Łódź is typed Lodz.
+_SPELLINGS = {"−": "-", "’": "'", "‘": "'", "′": "'", "ʼ": "'"}
+_UNIFY = str.maketrans(_SPELLINGS | {"ł": "l", "ø": "o", "đ": "d", "ð": "d", "ı": "i", "æ": "ae", "œ": "oe"})
 
 # Operators as they are typed, and the negation of a single letter: ~p, !x.
 _TYPED_OPERATORS = {"!=": "≠", "<=": "≤", ">=": "≥", "->": "→", "-->": "→", "<->": "↔", "=>": "⇒", "<=>": "⇔"}
@@ -106,7 +107,7 @@ _SUFFIX = re.compile(
     r"|-(?:(?<=[^\W\d_].)|(?<=[^\W\d_]\d.))(?<![^\W_]{3}.)(?![\w-])"
     r"|\*(?<=[^\W\d_].)(?<![^\W_]{3}.)(?<!\*[^\W\d_].)(?<!\*[^\W_]{2}.)(?![\w*])"
     r"|!(?<=[^\W\d_].)(?<![^\W_]{2}.)!*(?!\w)"
-    r"|'(?<=[^\W\d_].)(?<![\w'\"“][^\W\d_].)'{0,2}(?!\w)"
+    r"|'(?<=[^\W\d_].)(?<![\w'\"“][^\W\d_].)(?!(?<=n.) \w)'{0,2}(?!\w)"
 )
 _PLUS_SIGN = re.compile(r"\+(?=\.?\d)(?:(?<=[(\[,=<>:].)|(?<=[(\[,=<>:] .)|(?<!.\+))")
 # km^2 is written km2 too.
@@ -157,6 +158,7 @@ def normalize_words(text: str) -> list[str]:
     that distinguish answers are words, or part of one (C++). Articles and punctuation are kept if there is nothing else.
     """
     text = _A_AS_LETTER.sub(_LETTER_A, text)
+    text = _SPACED_INITIALS.sub("", text)
     text = _ROMAN_NUMERAL.sub(lambda match: _ROMAN.get(match[0], match[0]), text)
     if not text.isascii():
         text = _SPACE_IN_NUMBER.sub("", strip_invisible(text))
@@ -167,8 +169,8 @@ def normalize_words(text: str) -> list[str]:
     words = (text if _PLAIN.fullmatch(text) else _separate_words(text)).split()
     if not _SPELLED.isdisjoint(words):
         words = _read_number_words(words, {})
-    if not _MONTHS.isdisjoint(words):
-        words = _strip_ordinals_of_days(words)
+    if not _MONTHS.keys().isdisjoint(words):
+        words = _normalize_days(words)
     words = [word for word in words if word not in ARTICLES] or words or text.split()
     return [word.replace(_LETTER_A, "a") for word in words] if _LETTER_A in text else words
 
@@ -291,11 +293,18 @@ def _read_number(words: Sequence[str], position: int, scales: Mapping[str, int])
     return (format((total + (value or 0)).normalize(), "f"), position) if position > start else (None, start)
 
 
-def _strip_ordinals_of_days(words: list[str]) -> list[str]:
-    """Write May 17th and 17th of May as May 17 and 17 of May."""
+def _normalize_days(words: list[str]) -> list[str]:
+    """Write Jan 17th, 17 Jan and the 17th of January as January 17 and 17 January."""
+    days: list[str] = []
     for position, word in enumerate(words):
+        before, after = days[-1:], words[position + 1 : position + 2]
+        if word == "of" and before and before[0].isdecimal() and after and after[0] in _MONTHS:
+            continue
         if word[-2:] in _ORDINAL_SUFFIXES and (day := _ORDINAL.fullmatch(word)):
             following = [following for following in words[position + 1 : position + 4] if following not in ("of", *ARTICLES)]
-            if not _MONTHS.isdisjoint([*words[max(0, position - 1) : position], *following[:1]]):
-                words[position] = day[1]
-    return words
+            if not _MONTHS.keys().isdisjoint([*before, *following[:1]]):
+                word = day[1]
+        elif word in _MONTHS and any(neighbour[0].isdigit() for neighbour in (*before, *after)):
+            word = _MONTHS[word]
+        days.append(word)
+    return days

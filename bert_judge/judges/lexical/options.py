@@ -13,13 +13,17 @@ from bert_judge.judges.lexical.normalization import normalize
 UNLISTED = dict.fromkeys("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "")
 
 # The label of an option in a question: "(A)", "[A]", "A)", "A.", "A:", "A、", "- A)", "**A.**", "Option A:", "'A':"; in a line of
-# its own also "A - ".
+# its own also "A - ", "A | " and "A ".
 _LABEL = re.compile(
-    r"(?:(?<![A-Za-z0-9_’.\-/\\(\[<])|(?<=[\[{])(?=['\"]))(?P<line>^[^\S\n]*(?:[-*+•>][^\S\n]+)?(?:\[ ?\][^\S\n])?)?(?:\*\*)?"
+    r"(?:(?<![A-Za-z0-9_’.\-/\\(\[<])|(?<=[\[{])(?=['\"]))(?P<line>^[^\S\n]*(?:[-*+•>|][^\S\n]+)?(?:\[ ?\][^\S\n])?)?(?:\*\*|__)?"
     r"(?:(?:Option|Choice|选项)[^\S\n]?)?(?P<open>[(\[（【<]|['\"])?(?P<letter>[A-Za-z])(?:\*\*)?"
-    r"(?P<close>[)\]）】>]\.?|[.:：、．]|['\"]:|[^\S\n][-–—|](?=\s)|\t)(?:\*\*)?(?=\s*[^\s)\]])",
+    r"(?P<close>[)\]）】>]\.?|[.:：、．]|['\"]:|[^\S\n][-–—|](?=\s)|\t| (?=[^\s=]))(?:\*\*|__)?(?=\s*[^\s)\]])",
     re.MULTILINE,
 )
+# Line breaks of HTML and of escaped text; LaTeX around a label: "\textbf{(A)}\ 5 \qquad".
+_LINE_MARKUP = re.compile(r"</?(?:br|li|p)\s?/?>|\\n(?=\s?[(\[]?[A-Za-z][).\]:])")
+_LABEL_MARKUP = re.compile(r"\$?\\(?:text\w*|math\w*)\s?\{\s?(\([A-Z]\)|[A-Z]\.)\s?\}(?:\\ |[~$])?|\\q?quad(?![a-z])")
+_FULL_WIDTH_LETTERS = {0xFF21 + position: 0x41 + position for position in range(26)}
 _PAIRS = {"(": ")", "[": "]", "（": "）", "【": "】", "<": ">"}
 
 OPTION = phrase_pattern("option", "option_without_spaces")
@@ -47,6 +51,7 @@ def parse_options(question: str) -> Mapping[str, str]:
     """
     runs: list[list[re.Match[str]]] = []
     current: dict[tuple[str | None, str, bool, bool], list[re.Match[str]]] = {}
+    question = _LABEL_MARKUP.sub(r"\1", _LINE_MARKUP.sub("\n", question.translate(_FULL_WIDTH_LETTERS)))
     for label in _LABEL.finditer(question):
         letter, opening, closing = label["letter"], label["open"], label["close"]
         is_line = label["line"] is not None
@@ -70,12 +75,14 @@ def parse_options(question: str) -> Mapping[str, str]:
     texts[-1] = re.split(r"\n\s*\n" if any("\n" in text for text in texts[:-1]) else r"\n", texts[-1], maxsplit=1)[0]
     if run[0]["open"] in ("'", '"'):
         texts = [re.split(r"['\"],?\s*(?:$|['\"}\]])", text.lstrip(" '\""), maxsplit=1)[0] for text in texts]
-    return {label["letter"].upper(): text.strip(" \t\n*,;|，；") for label, text in zip(run, texts, strict=True)}
+    return {
+        label["letter"].upper(): text.strip(" \t\n*_,;|，；").removesuffix(" or") for label, text in zip(run, texts, strict=True)
+    }
 
 
 def _is_list(run: Sequence[re.Match[str]]) -> bool:
     """Return whether labels are a list of options; within a line, "A." and "A:" are often no labels."""
-    return len(run) >= (2 if _is_lines(run) or run[0]["close"] not in ".:" else 3)
+    return len(run) >= (2 if (_is_lines(run) and run[0]["close"] != " ") or run[0]["close"] not in " .:" else 3)
 
 
 def _rank(run: Sequence[re.Match[str]]) -> tuple[bool, bool, int]:

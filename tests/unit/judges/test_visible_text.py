@@ -124,6 +124,13 @@ def test_strip_invisible_removes_joiners_too() -> None:
         ("<|channel|>analysis<|message|>hm", None),
         ("analysisWe think", None),
         ("Here are my reasoning steps:\nhm", None),
+        ("<antThinking>no</antThinking>yes", "yes"),
+        ("<reasoning_content>no</reasoning_content>yes", "yes"),
+        ('<thinking mode="deep">no', None),
+        ("<|reasoning_start|>no<|reasoning_end|>yes", "yes"),
+        ("[THOUGHT]no", None),
+        ("yes <reason for the choice>", "yes <reason for the choice>"),
+        ("assistant\n\nyes", "yes"),
     ],
 )
 def test_strip_reasoning(text: str, expected: str | None) -> None:

@@ -29,11 +29,22 @@ SYMBOLS = [
     (WORDS, ["Hepatitis A"], "Hepatitis B", "incorrect"),
     (WORDS, ["Hepatitis A"], "hepatitis a", "correct"),
     (WORDS, ["Once Upon a Time"], "Once Upon A Time", "correct"),
+    (WORDS, ["A minor"], "E minor", "incorrect"),
+    (WORDS, ["Vitamin A (retinol)"], "Vitamin (retinol)", "incorrect"),
+    (WORDS, ["ab-c"], "abc", "incorrect"),
+    (WORDS, ["2-sqrt(3)"], "2sqrt(3)", "incorrect"),
     (MATH, ["\\frac{2}{3}"], "\\boxed{-\\frac{2}{3}}", "incorrect"),
     (MATH, ["2-\\sqrt{3}"], "\\boxed{2+\\sqrt{3}}", "incorrect"),
     (MATH, ["[0,7)"], "\\boxed{[0,7]}", "incorrect"),
     (MATH, ["|x|"], "\\boxed{x}", "incorrect"),
     (MATH, ["f'(x)"], "f(x)", "incorrect"),
+]
+ZEROS = [
+    (WORDS, ["0.05"], "0.5", "incorrect"),
+    (WORDS, ["1.05"], "1.5", "incorrect"),
+    (WORDS, ["1.005"], "1.05", "incorrect"),
+    (WORDS, ["00.50"], ".5", "correct"),
+    (WORDS, ["05:30"], "5:30", "correct"),
 ]
 WHOLE_ANSWERS = [
     (MATH, ["\\frac{\\pi}{6}"], "\\frac{\\pi}{6}", "correct"),
@@ -45,6 +56,16 @@ WHOLE_ANSWERS = [
     (ALL, ["2 + 3 = 5\n#### 5"], "The answer is 5.", "correct"),
     (ALL, ["So it is $\\boxed{42}$."], "42", "correct"),
     (WORDS, ["The answer is Rome."], "Rome", "correct"),
+    (WORDS, ["Final answer: The final answer is $10$. I hope it is correct."], "10", "correct"),
+    (("contains",), ["Rome"], "Rome. Final answer: see above.", "correct"),
+    (("contains",), ["Rome"], "Rome.\n\n**Final Answer**\n\nI hope it is correct.", "correct"),
+    (("contains",), ["Rome"], "It's Rome. Thus the answer is as stated above.", "correct"),
+    (("exact_match",), ["Rome"], "> Rome", "correct"),
+    (("exact_match",), ["Rome"], "assistant\n\nRome", "correct"),
+    (("exact_match",), ["Rome"], "Rome</answer>", "correct"),
+    (("exact_match",), ["Rome"], "<correct_answer>Rome</correct_answer>", "correct"),
+    (("exact_match",), ["Rome"], '{"result": "Rome"}', "correct"),
+    (("exact_match",), ["Rome"], "```text\nRome\n```", "correct"),
 ]
 NUMBERS = [
     (MATH, ["75\\%"], "3/4", "correct"),
@@ -69,6 +90,31 @@ NUMBERS = [
     (("exact_match", "contains", "math_verify"), ["007"], "7", "correct"),
     (("exact_match", "contains", "math_verify"), ["1,23,456"], "123456", "correct"),
     (MATH, ["12 \\text{ cm}"], "12 centimeters", "correct"),
+    (MATH, ["12 \\text{ cm}^2"], "12 cm^2", "correct"),
+    (MATH, ["\\frac{3}{4}"], "three quarters", "correct"),
+    (MATH, ["\\frac{3}{4}"], "three fifths", "incorrect"),
+    (MATH, ["2.5"], "two and a half", "correct"),
+    (MATH, ["-\\frac{1}{2}"], "negative one half", "correct"),
+    (MATH, ["50\\%"], "fifty percent", "correct"),
+    (MATH, ["10"], "ten dollars", "correct"),
+    (MATH, ["5"], "It is five.", "correct"),
+    (MATH, ["\\sqrt{2}"], "the square root of 2", "correct"),
+    (MATH, ["\\sqrt[3]{2}"], "∛2", "correct"),
+    (MATH, ["\\ln 2"], "ln(2)", "correct"),
+    (MATH, ["e^{2x}"], "exp(2x)", "correct"),
+    (MATH, ["1:2"], "1 to 2", "correct"),
+    (MATH, ["1:2"], "2 to 1", "incorrect"),
+    (MATH, ["1234567"], "1.234.567", "correct"),
+    (MATH, ["7"], "उत्तर: ७", "correct"),
+    (MATH, ["500"], "一共500元。", "correct"),
+    (MATH, ["at least 5"], "at most 5", "incorrect"),
+    (MATH, ["5 am"], "5 pm", "incorrect"),
+    (MATH, ["\\text{even}"], "odd", "incorrect"),
+    (MATH, ["n^2 - n"], "The formula is n^2 - n", "correct"),
+    (MATH, ["2, 3, 5"], "The primes are 2, 3 and 5.", "correct"),
+    (MATH, ["p \\wedge q"], "\\boxed{p \\land q}", "correct"),
+    (MATH, ["p \\wedge q"], "\\boxed{p \\lor q}", "incorrect"),
+    (MATH, ["A \\cup B"], "\\boxed{A\\cup B}", "correct"),
 ]
 NAMES = [
     (WORDS, ["C. S. Lewis"], "C.S. Lewis", "correct"),
@@ -87,6 +133,16 @@ NAMES = [
     (WORDS, ["1.5 million"], "1,500,000", "correct"),
     (WORDS, ["New\u200b York"], "New York", "correct"),
     (WORDS, ["H₂O"], "H2O", "correct"),
+    (WORDS, ["C. S. Lewis"], "C S Lewis", "correct"),
+    (WORDS, ["Łódź"], "Lodz", "correct"),
+    (WORDS, ["World War I"], "World War One", "correct"),
+    (WORDS, ["Type I diabetes"], "Type 2 diabetes", "incorrect"),
+    (WORDS, ["Jan 1"], "1st of January", "incorrect"),
+    (WORDS, ["17 May 2024"], "the 17th of May, 2024", "correct"),
+    (WORDS, ["Sept. 11"], "September 11", "correct"),
+    (WORDS, ["Spider-Man"], "Spiderman", "correct"),
+    (WORDS, ["F-16"], "F16", "correct"),
+    (WORDS, ["F-16"], "F-15", "incorrect"),
 ]
 EMPTY = [(ALL, ["Rome"], candidate, "incorrect") for candidate in ("", " \n", "...")]
 SCRIPTS = [
@@ -98,7 +154,7 @@ SCRIPTS = [
 
 @pytest.mark.parametrize(
     ("rule", "references", "candidate", "verdicts"),
-    [(rule, *row) for rules, *row in (*SYMBOLS, *WHOLE_ANSWERS, *NUMBERS, *NAMES, *EMPTY, *SCRIPTS) for rule in rules],
+    [(rule, *row) for rules, *row in (*SYMBOLS, *ZEROS, *WHOLE_ANSWERS, *NUMBERS, *NAMES, *EMPTY, *SCRIPTS) for rule in rules],
 )
 def test_verdicts_of_rules(rule: str, references: list[str], candidate: str, verdicts: str) -> None:
     found = label(rule, references, candidate)

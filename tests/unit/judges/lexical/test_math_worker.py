@@ -23,6 +23,8 @@ def verifier() -> Iterator[MathVerifier]:
 @pytest.mark.parametrize(
     ("reference", "answer", "equal"),
     [
+        ("\\{1,2\\}", "\\boxed{(1,2)}", False),
+        ("f''(x)", "f'(x)", False),
         ("\\sqrt{2}", "$\\sqrt{2}$", True),
         ("\\sqrt{2}", "2^{1/2}", True),
         ("\\frac{1}{2}", "0.5", True),
@@ -155,7 +157,7 @@ def test_more_rows_than_a_chunk_keep_their_order(verifier: MathVerifier) -> None
         ("$18", "18"),
         ("5 apples", "5 apples"),
         ("\\sin x", "$\\sin x$"),
-        ("sin(x)", "$sin(x)$"),
+        ("sin(x)", "$\\sin (x)$"),
         ("\\boxed{5}", "\\boxed{5}"),
     ],
 )
