@@ -60,6 +60,11 @@ class _Group(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> _LazyCommand | None:
         return _LazyCommand(cmd_name, help=COMMANDS[cmd_name][1]) if cmd_name in COMMANDS else None
 
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        # typer suggests the nearest of `commands` for a misspelled one.
+        self.commands = {name: _LazyCommand(name) for name in COMMANDS}
+        return super().resolve_command(ctx, args)
+
     def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)

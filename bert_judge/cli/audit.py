@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 import yaml
 
-from bert_judge.cli.options import DataFolder, Settings
+from bert_judge.cli.options import DataFolder, Settings, read_config
 from bert_judge.cli.run import snakemake_command
 from bert_judge.cli.terminal import log
+from bert_judge.runtime.errors import InputError
 
 FOLDER = Path("results/audit")
 
@@ -34,6 +35,8 @@ def audit(
         block = {"labels": [str(path) for path in labels]}
         overrides.append(f"audit={yaml.safe_dump(block, default_flow_style=True, width=10**6).strip()}")
     command = snakemake_command(config, ["audit"], cores=cores, settings=overrides, data=data)
+    if not read_config([config], overrides)[1].get("audit"):
+        raise InputError(f"{config}: no audit block; add audit: {{judge: NAME}}, with a judge of scorers")
     sys.stdout.flush()
     # Snakemake's own lines go to stderr.
     if code := subprocess.run(command, stdout=sys.stderr, check=False).returncode:

@@ -24,8 +24,7 @@ def check(
     if not raw:
         empty = f"{', '.join(map(str, files))}: empty; a configuration has models, tasks and judges"
         raise ConfigError(config_files.problems(files) or [empty])
-    raw |= parse_settings(settings, data)
-    planned = plan.build_plan(raw, files)
+    planned = plan.build_plan(config_files.deep_merge(raw, parse_settings(settings, data)), files)
     counts = {
         "model": len(planned.models),
         "task": len(planned.tasks),

@@ -66,7 +66,7 @@ def read_config(
         InputError: a file is missing or not a mapping, or has a key twice, or a setting is not KEY=VALUE.
     """
     paths = [config_files.find(path) for path in files or [DEFAULT_CONFIG]]
-    return paths, config_files.load(paths) | parse_settings(settings, data)
+    return paths, config_files.deep_merge(config_files.load(paths), parse_settings(settings, data))
 
 
 def parse_settings(settings: Sequence[str] | None, data: Path | None) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """`bert-judge run`: start Snakemake on the workflow that comes with this library, from any folder."""
 
 import os
+import re
 import shlex
 import sys
 from collections.abc import Sequence
@@ -9,9 +10,10 @@ from typing import Annotated
 
 import typer
 
-from bert_judge.cli.options import DataFolder, Settings
+from bert_judge.cli.options import DataFolder, Settings, read_config
 from bert_judge.config import files as config_files
-from bert_judge.runtime.errors import InputError
+from bert_judge.plan import build_plan
+from bert_judge.runtime.errors import InputError, suggest
 
 LOCAL_PROFILE = "default"
 
@@ -64,12 +66,15 @@ def snakemake_command(
     if not os.access(existing, os.W_OK):
         raise InputError(f"{existing}: is read-only, and results/ goes there; run this in another folder")
     folder = config_files.workflow_folder()
-    more = [target for target in targets if target.endswith((".yaml", ".yml"))]
-    files = [config_files.find(path).resolve() for path in [config, *map(Path, more)]]
+    files, targets = split_targets(config, targets)
     overrides = [*(settings or []), *([f"data={data.resolve()}"] if data else [])]
     if not any(place.is_dir() for place in (Path(profile), Path("profiles", profile), folder / "profiles" / profile)):
         names = ", ".join(sorted(place.name for place in (folder / "profiles").iterdir()))
         raise InputError(f"{profile}: no such profile; name a folder with a config.yaml, or one of bert-judge: {names}")
+    _, raw = read_config(files, settings, data)
+    if directory is None:
+        # Snakemake reports the same errors with its own lines around them.
+        build_plan(raw, files)
     # Another profile usually sends jobs to other machines, and says how many.
     count = [] if cores is None and profile != LOCAL_PROFILE else ["--cores", str(cores or "all")]
     return [
@@ -80,5 +85,23 @@ def snakemake_command(
         *("--configfile", *map(str, files)),
         *(["--config", *overrides] if overrides else []),
         # Several options accept any number of values, so targets follow `--`.
-        *("--", *(target for target in targets if target not in more)),
+        *("--", *targets),
     ]
+
+
+def split_targets(config: Path, targets: Sequence[str]) -> tuple[list[Path], list[str]]:
+    """Return the configuration files, which may be among the targets, and the other targets.
+
+    Raises:
+        InputError: a file is missing, or there is no rule of a target's name.
+    """
+    folder = config_files.workflow_folder()
+    more = [target for target in targets if target.endswith((".yaml", ".yml"))]
+    files = [config_files.find(path).resolve() for path in [config, *map(Path, more)]]
+    names = re.findall(r"^rule (\w+)", (folder / "Snakefile").read_text("utf-8"), re.MULTILINE)
+    rules = "".join(path.read_text("utf-8") for path in (folder / "rules").glob("*.smk"))
+    others = [target for target in targets if target not in more]
+    for target in others:
+        if "/" not in target and target not in {*names, *re.findall(r"\b(?:rule|as) (\w+)", rules)}:
+            raise InputError(f"{target}: no such target; {suggest(target, names)}")
+    return files, others

@@ -9,6 +9,7 @@ import typer
 
 from bert_judge import tables
 from bert_judge.cli.terminal import echo
+from bert_judge.runtime.errors import InputError
 
 
 def show(
@@ -16,6 +17,8 @@ def show(
     rows: Annotated[int, typer.Option("--rows", "-n", min=0, help="Number of rows to print.")] = 5,
 ) -> None:
     """Print what a table of a run is, the settings that produced it, its columns and its first rows."""
+    if file.is_dir():
+        raise InputError(f"{file}: is a folder; name a table in it")
     provenance = tables.provenance(file)
     kind = f"{provenance['schema']} table, version {provenance['schema_version']}" if provenance else "not of this program"
     echo(f"{file}: {kind}, {tables.count(file):,} rows")

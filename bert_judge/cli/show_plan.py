@@ -12,7 +12,8 @@ from typing import Annotated, NamedTuple
 import typer
 from rich.table import Table
 
-from bert_judge.cli.options import ConfigFiles, DataFolder, Settings, read_config
+from bert_judge.cli.options import DataFolder, Settings, read_config
+from bert_judge.cli.run import split_targets
 from bert_judge.cli.terminal import console, format_number, make_table
 from bert_judge.config import files as config_files
 from bert_judge.evaluation.forecast import ANSWER_TOKENS, QUESTION_TOKENS, PendingWork, forecast
@@ -40,25 +41,24 @@ class Output(NamedTuple):
 
 
 def plan(
-    targets: Annotated[list[str] | None, typer.Argument(help="Snakemake targets; default: everything.")] = None,
-    configfile: ConfigFiles = None,
+    config: Annotated[Path, typer.Argument(help="A configuration: your file, or one of bert-judge, such as configs/paper.yaml.")],
+    targets: Annotated[list[str] | None, typer.Argument(help="As for run; default: everything.")] = None,
     settings: Settings = None,
     data: DataFolder = None,
 ) -> None:
     """Print what a run would do: jobs per rule, and the remaining rows, tokens and GPU hours per model and judge."""
     screen = console()
-    files, raw = read_config(configfile, settings, data)
+    configs, targets = split_targets(config, targets or [])
+    files, raw = read_config(configs, settings, data)
     planned = build_plan(raw, files)
-    outputs = parse_summary(summary(files, targets or [], [*(settings or []), *([f"data={data}"] if data else [])]))
+    outputs = parse_summary(summary(files, targets, [*(settings or []), *([f"data={data}"] if data else [])]))
     screen.print(jobs_table(outputs))
     works = forecast(planned, [output.path for output in outputs if output.pending])
     if works:
         screen.print(costs_table(works))
         screen.print("extrapolated from finished tables of the same model or judge")
         screen.print(f"≈: a rough estimate, because none is finished: {ASSUMPTIONS}")
-        screen.print(
-            "–: unknown, because the task is not built yet, or the name of the model does not tell its number of parameters"
-        )
+        screen.print("–: unknown, because the task is not built yet, or the model's name does not contain its number of parameters")
 
 
 def summary(files: Sequence[Path], targets: Sequence[str], settings: Sequence[str] = ()) -> str:

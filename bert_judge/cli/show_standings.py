@@ -13,7 +13,7 @@ from rich.table import Table
 
 from bert_judge import tables
 from bert_judge.cli.terminal import console, echo, format_interval, format_number, format_percent
-from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.errors import InputError, suggest
 
 Row = dict[Hashable, Any]
 # Up to this many tasks, a table is printed for each.
@@ -51,6 +51,10 @@ def show(path: str | Path, task: str | None = None, judges: Sequence[str] = (), 
         InputError: no such file, not a standings table, or no such task or judge.
     """
     path, screen = Path(path), screen or console()
+    if not path.is_file():
+        raise InputError(
+            f"{path}: no such file; run a configuration first (bert-judge run), or name the standings.parquet of a run"
+        )
     standings = _select_judges(tables.read(path, tables.STANDINGS), path, judges)
     gold = json.loads(tables.provenance(path).get("spec", "{}")).get("gold")
     if standings.empty:
@@ -71,7 +75,7 @@ def _select_judges(standings: pd.DataFrame, path: Path, judges: Sequence[str]) -
     known = list(dict.fromkeys(standings["judge"]))
     for judge in judges:
         if judge not in known:
-            raise InputError(f"{path}: no judge {judge!r} in it; choose one of: {', '.join(known)}")
+            raise InputError(f"{path}: no judge {judge!r} in it; {suggest(judge, known)}")
     return standings[standings["judge"].isin(judges)] if judges else standings
 
 
@@ -81,7 +85,7 @@ def _select_tables(standings: pd.DataFrame, path: Path, task: str | None) -> lis
     tasks = {str(name): group for name, group in standings[standings["level"] == "task"].groupby("task", sort=False)}
     if task is not None:
         if task not in tasks:
-            raise InputError(f"{path}: no task {task!r} in it; choose one of: {', '.join(tasks)}")
+            raise InputError(f"{path}: no task {task!r} in it; {suggest(task, tasks)}")
         return [(f"Task {task}", tasks[task])]
     per_task = [(f"Task {name}", group) for name, group in tasks.items()]
     if len(tasks) <= 1:

@@ -63,7 +63,7 @@ def merge(paths: Iterable[str | Path]) -> dict[str, Any]:
     """Deep-merge configuration files; skip files that cannot be read, without reporting problems."""
     merged: dict[str, Any] = {}
     for path in paths:
-        merged = _deep_merge(merged, _load_file(Path(path))[0])
+        merged = deep_merge(merged, _load_file(Path(path))[0])
     return merged
 
 
@@ -147,9 +147,9 @@ def _expanded_size(node: yaml.Node, sizes: dict[int, int]) -> int:
     return sizes[id(node)]
 
 
-def _deep_merge(base: Mapping[str, Any], override: Mapping[str, Any]) -> dict[str, Any]:
+def deep_merge(base: Mapping[str, Any], override: Mapping[str, Any]) -> dict[str, Any]:
     merged = dict(base)
     for key, value in override.items():
         current = merged.get(key)
-        merged[key] = _deep_merge(current, value) if isinstance(current, Mapping) and isinstance(value, Mapping) else value
+        merged[key] = deep_merge(current, value) if isinstance(current, Mapping) and isinstance(value, Mapping) else value
     return merged

@@ -3,7 +3,6 @@
 The checks read the raw mapping, so an invalid value in one section does not hide problems in another.
 """
 
-import difflib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
@@ -11,6 +10,7 @@ from typing import Any
 
 from bert_judge.config.base import NAMES
 from bert_judge.config.datasets import CONTROLS
+from bert_judge.runtime.errors import suggest
 
 Raw = Mapping[str, Any]
 Fragment = Mapping[str, Any]
@@ -83,15 +83,15 @@ def _shape_line(raw: Raw, errors: Sequence[Mapping[str, Any]], path: list[str | 
         return f"{location}: bad name {path[-1]!r}; {remedy}"
     match error["type"]:
         case "extra_forbidden":
-            return f"{location}: unknown key; {_hint(str(path[-1]), list(fragment.get('properties', {})))}"
+            return f"{location}: unknown key; {suggest(str(path[-1]), fragment.get('properties', {}))}"
         case "missing":
             return f"{location}: is missing; {_meaning(schema, fragment)}"
         case "union_tag_invalid" | "union_tag_not_found":
             tag = str(error["ctx"]["discriminator"]).strip("'")
-            known_names = ", ".join(_without_null(fragment)["discriminator"]["mapping"])
+            known_names = _without_null(fragment)["discriminator"]["mapping"]
             if error["type"] == "union_tag_not_found":
-                return f"{location}.{tag}: is missing; add one of {known_names}"
-            return f"{location}.{tag}: unknown {tag} {error['ctx']['tag']!r}; choose one of: {known_names}"
+                return f"{location}.{tag}: is missing; add one of {', '.join(known_names)}"
+            return f"{location}.{tag}: unknown {tag} {error['ctx']['tag']!r}; {suggest(error['ctx']['tag'], known_names)}"
         case "value_error":
             return f"{location}: {error['msg'].removeprefix('Value error, ')}"
         case _:
@@ -108,11 +108,6 @@ def _requirement(errors: Sequence[Mapping[str, Any]]) -> str:
     names = {**blocks, "string_pattern_mismatch": "a name", "too_short": "a longer list"}
     texts = dict.fromkeys(names.get(error["type"], error["msg"].removeprefix("Input should be ")) for error in errors)
     return f"must be {' or '.join(texts)}"
-
-
-def _hint(name: str, known_names: list[str]) -> str:
-    close = difflib.get_close_matches(name, known_names, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"choose one of: {', '.join(known_names)}"
 
 
 def _meaning(schema: Fragment, fragment: Fragment) -> str:
@@ -160,8 +155,7 @@ def listed_tasks(raw: Raw, *splits: str) -> list[str]:
 
 def unknown_name(where: str, name: str, requirement: str, known_names: Iterable[str]) -> str:
     """Describe a name that does not meet a requirement, for example `defined under judges`."""
-    choices = ", ".join(known_names)
-    return f"{where}: {name!r} is not {requirement}; " + (f"choose one of: {choices}" if choices else "there are none")
+    return f"{where}: {name!r} is not {requirement}; {suggest(name, known_names)}"
 
 
 def find_names(raw: Raw, path: str) -> Iterator[tuple[str, list[str]]]:

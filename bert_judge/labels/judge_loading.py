@@ -19,7 +19,7 @@ from bert_judge.assets.prepare import GENERAL, GENERAL_FOLDER
 from bert_judge.judges import registry
 from bert_judge.judges.registry import JudgeKind, LoadContext
 from bert_judge.runtime import resume
-from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.errors import InputError, suggest
 
 log = logging.getLogger(__name__)
 RESULTS = Path("results")
@@ -153,10 +153,10 @@ def find_judge(
     if (folder := Path(name).expanduser()).is_dir():
         return _of_folder(folder, folder.resolve().name, **about)
     if name.count("/") != 1 or name.startswith((".", "/", "~")):
-        available = ", ".join([*configured, GENERAL, *RULES, *trained_judges(results / "judges")])
+        known_names = [*configured, GENERAL, *RULES, *trained_judges(results / "judges")]
         raise InputError(
             f"--judge {name}: no such folder, rule, judge of a configuration (FILE.yaml:NAME) or hub checkpoint (owner/name); "
-            f"available: {available}"
+            + suggest(name, known_names)
         )
     # Imported lazily: local judges do not need the hub's client.
     from bert_judge.assets import hub
@@ -206,7 +206,7 @@ def _from_file(file: Path, name: str, **about: Any) -> JudgeReference:
 
     raw = config_file_reader.load([file])
     if name not in (judges := raw.get("judges") or {}):
-        raise InputError(f"--judge {file}:{name}: the file has no such judge; available: {', '.join(map(str, judges))}")
+        raise InputError(f"--judge {file}:{name}: the file has no such judge; {suggest(name, map(str, judges))}")
     return from_config(raw, name, config_files=[file], **about)
 
 

@@ -17,7 +17,7 @@ from bert_judge.config.datasets import CONTROLS
 from bert_judge.config.validation import entries, find_names, listed_tasks, strings
 from bert_judge.judges import registry
 from bert_judge.judges.registry import Dependencies
-from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.errors import InputError, suggest
 from bert_judge.tasks.registry import published_sources
 
 # Folder of the label tables of pairs, at the place of a model's folder.
@@ -71,7 +71,10 @@ def check_folders(raw: Mapping[str, Any]) -> list[str]:
         if not isinstance(repository, str):
             continue
         try:
-            find_gguf(repository) or local_folder(repository)
+            found = find_gguf(repository) or local_folder(repository)
+            # Every published checkpoint has an owner.
+            if not found and where.endswith(".checkpoint") and "/" not in repository:
+                raise InputError(f"{repository!r}: no such folder; name a judge's folder, general, or owner/name on the hub")
         except InputError as error:
             problems.append(f"{where}: {str(error).removeprefix('model ')}")
     return problems
@@ -99,8 +102,7 @@ def check_tasks(raw: Mapping[str, Any]) -> list[str]:
     if not problems:
         # A task file that fails hides its tasks, so calling them unknown would mislead.
         problems = [
-            f"tasks.{split}: unknown task {name!r}; choose one of: {', '.join(sorted(known_tasks))}, "
-            "or a published one (docs/tasks.md)"
+            f"tasks.{split}: unknown task {name!r}; {suggest(name, [*sorted(known_tasks), *published_sources()])}"
             for split in ("train", "test")
             for name in listed_tasks(raw, split)
             if name not in known_tasks and name not in published_sources()

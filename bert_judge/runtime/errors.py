@@ -1,7 +1,9 @@
 """Errors in the user's input, as opposed to bugs: programs print the message without a traceback."""
 
+import difflib
 import importlib.metadata
 import shlex
+from collections.abc import Iterable
 
 from packaging.requirements import Requirement
 
@@ -20,6 +22,14 @@ class ConfigError(InputError):
     def __init__(self, errors: list[str]) -> None:
         self.errors = errors
         super().__init__("\n".join(errors))
+
+
+def suggest(name: str, known_names: Iterable[str]) -> str:
+    """Return the remedy for an unknown name: the most similar known one, or all of them."""
+    known_names = list(known_names)
+    if close := difflib.get_close_matches(name, known_names, n=1):
+        return f"did you mean {close[0]!r}?"
+    return f"choose one of: {', '.join(known_names)}" if known_names else "there are none"
 
 
 def pip_install(extra: str) -> str:

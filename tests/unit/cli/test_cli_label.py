@@ -98,7 +98,7 @@ def test_score_takes_judges_of_a_configuration(answers: Path, tmp_path: Path, se
 @pytest.mark.parametrize(
     ("told", "says"),
     [
-        ("judges.yaml:nobody", "judges.yaml:nobody: the file has no such judge; available: people, broken"),
+        ("judges.yaml:nobody", "judges.yaml:nobody: the file has no such judge; choose one of: people, broken"),
         ("judges.yaml:broken", "judges.broken"),
         ("nothing.yaml:big", "nothing.yaml: no such file"),
         ("list.yaml:big", "a configuration is a mapping of keys"),

@@ -16,6 +16,12 @@ from bert_judge.cli import app
 from bert_judge.config import files as config_files
 
 ROOT = Path(__file__).parents[3]
+CONFIG = """
+models: {bing: {generator: simulated, p_correct: 0.5}}
+tasks: {test: [facts_test]}
+judges: {human: {kind: simulated}, lenient: {kind: lexical, metric: contains}}
+scorers: [human, lenient]
+"""
 
 
 @pytest.fixture
@@ -24,7 +30,8 @@ def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[list[str]]:
     commands: list[list[str]] = []
     monkeypatch.setattr(os, "execv", lambda _, command: commands.append(command))
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine.yaml").write_text("models: {}")
+    (tmp_path / "mine.yaml").write_text(CONFIG)
+    (tmp_path / "files").mkdir()
     return commands
 
 
@@ -38,7 +45,10 @@ def run(*arguments: str) -> tuple[int, str]:
     [
         ([], {"targets": set(), "workflow_profile": "default", "dryrun": False}),
         (["scores", "report", "-n"], {"targets": {"scores", "report"}, "dryrun": True}),
-        (["--cores", "3", "--config", "a={b: 1}", "--data", "files"], {"cores": 3, "config": ["a={b: 1}", "data=FOLDER/files"]}),
+        (
+            ["--cores", "3", "--config", "audit={judge: human}", "--data", "files"],
+            {"cores": 3, "config": ["audit={judge: human}", "data=FOLDER/files"]},
+        ),
         (["--profile", "slurm"], {"workflow_profile": "slurm", "cores": None}),
         (["--directory", "runs/b", "--snakemake", "--forcerun label"], {"directory": "runs/b", "forcerun": {"label"}}),
     ],
@@ -75,11 +85,46 @@ def test_a_configuration_of_the_library_needs_no_path(started: list[list[str]]) 
         (["absent.yaml"], "error: absent.yaml: no such file; fix the path"),
         (["../Snakefile.yaml"], "error: ../Snakefile.yaml: no such file"),
         (["mine.yaml", "--profile", "absent"], "error: absent: no such profile"),
+        (["mine.yaml", "scorse"], "error: scorse: no such target; did you mean 'scores'?"),
+        (["mine.yaml", "nothing"], "error: nothing: no such target; choose one of: prepare, candidates, "),
+        (["mine.yaml", "--config", "gold"], "error: --config gold: expected KEY=VALUE"),
+        (["mine.yaml", "--config", "gold=humna"], "error: gold: 'humna' is not defined under judges; did you mean 'human'?"),
     ],
 )
-def test_a_missing_file_is_one_line(started: list[list[str]], arguments: list[str], message: str) -> None:
+def test_bad_input_is_one_line_before_snakemake_starts(started: list[list[str]], arguments: list[str], message: str) -> None:
     code, output = run(*arguments)
     assert code == 1 and output.startswith(message) and output.count("\n") == 1 and not started
+
+
+def test_a_rule_and_a_file_are_targets_too(started: list[list[str]]) -> None:
+    targets = ["build_standings", "generate_candidates_openai", "results/scores/bing/facts_test.parquet"]
+    assert run("mine.yaml", *targets) == (0, "")
+    assert started[0][-3:] == targets
+
+
+def test_a_setting_changes_one_key_of_a_block(started: list[list[str]], tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(f"{CONFIG}audit: {{judge: lenient}}\n")
+    assert run("mine.yaml", "--config", "audit={size: 40}") == (0, "")
+    assert CliRunner().invoke(app, ["check", "mine.yaml", "--config", "audit={size: 40}"]).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["audit", "mine.yaml"], "error: mine.yaml: no audit block; add audit: {judge: NAME}"),
+        (["plan", "mine.yaml", "scorse"], "error: scorse: no such target; did you mean 'scores'?"),
+        (["standings"], "error: results/standings.parquet: no such file; run a configuration first"),
+        (["show", "files"], "error: files: is a folder; name a table in it"),
+    ],
+)
+def test_a_command_without_its_input_says_what_to_do(started: list[list[str]], arguments: list[str], message: str) -> None:
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 1 and result.output.startswith(message) and result.output.count("\n") == 1
+
+
+def test_a_misspelled_command_has_a_suggestion() -> None:
+    result = CliRunner().invoke(app, ["scor"])
+    assert result.exit_code == 2 and "Did you mean 'score'?" in result.output
 
 
 def test_a_library_without_its_workflow_says_so(started: list[list[str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

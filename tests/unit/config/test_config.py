@@ -280,7 +280,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     # dangling names, of every kind
     "import of a model": (
         {"models/bing/from": "on"},
-        "models.bing.from: 'on' is not defined under imports; choose one of: one",
+        "models.bing.from: 'on' is not defined under imports; did you mean 'one'?",
     ),
     "import of a judge": (
         {"judges/human/from": ["one", "three"]},
@@ -296,7 +296,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "teacher": (
         {"datasets/capitals/teacher": "humans"},
-        "datasets.capitals.teacher: 'humans' is not defined under judges; choose one of: human, contains, bert",
+        "datasets.capitals.teacher: 'humans' is not defined under judges; did you mean 'human'?",
     ),
     "task of a dataset": (
         {"datasets/capitals/tasks": ["learn", "rivers"]},
@@ -304,7 +304,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "model of a dataset": (
         {"datasets/capitals/models": ["gpt-4", "gpt-5"]},
-        "datasets.capitals.models: 'gpt-5' is not defined under models; choose one of: gpt-4, bing",
+        "datasets.capitals.models: 'gpt-5' is not defined under models; did you mean 'gpt-4'?",
     ),
     "task of a mix": (
         {"datasets/capitals/mix": {"per_task": {"exam": 5}}},
@@ -320,7 +320,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "model of a mix": (
         {"datasets/capitals/mix": {"per_model": {"gpt-5": 5}}},
-        "datasets.capitals.mix.per_model: 'gpt-5' is not defined under models; choose one of: gpt-4, bing",
+        "datasets.capitals.mix.per_model: 'gpt-5' is not defined under models; did you mean 'gpt-4'?",
     ),
     "judge of the scores": (
         {"scorers": ["human", "oracle"]},
@@ -328,6 +328,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "gold": ({"gold": "oracle"}, "gold: 'oracle' is not defined under judges; choose one of: human, contains, bert"),
     "unknown task": ({"tasks/test": ["exam", "volcanoes"]}, "tasks.test: unknown task 'volcanoes'; choose one of: exam, "),
+    "misspelled task": ({"tasks/test": ["exam", "gsm8k_tst"]}, "tasks.test: unknown task 'gsm8k_tst'; did you mean 'gsm8k_test'?"),
     # listed twice
     "judge listed twice": ({"scorers": ["human", "bert", "human"]}, "scorers: 'human' is listed twice; remove one"),
     "task listed twice": (
@@ -358,6 +359,10 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "data folder that is not there": (
         {"data": "/no/such"},
         "data: /no/such: no such folder; set the folder of the imported files with --config data=FOLDER",
+    ),
+    "misspelled checkpoint": (
+        {"judges/other": {"kind": "bert", "checkpoint": "generl"}},
+        "judges.other.checkpoint: 'generl': no such folder; name a judge's folder, general, or owner/name on the hub",
     ),
     "checkpoint that is not there": (
         {"judges/other": {"kind": "bert", "checkpoint": "./no/such"}},
