@@ -108,5 +108,12 @@ def test_the_page_fits_a_phone_and_the_night(browser: Browser, address: str, wid
     page, errors = open_page(browser, address, width, scheme)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     colours = page.evaluate("getComputedStyle(document.getElementById('error')).color")
+    page.fill("#other", "Paris")
+    page.get_by_role("button", name="Judge").click()
+    expect(page.locator("#verdicts")).to_contain_text("exact")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    # Neither a number nor a name is broken within its word.
+    heights = [cell.bounding_box()["height"] for cell in page.locator("#verdicts tbody td:not(:last-child)").all()]
+    assert all(row.bounding_box()["height"] < 40 for row in page.locator("#verdicts thead tr").all()), heights
     assert colours == ("rgb(255, 139, 148)" if scheme == "dark" else "rgb(164, 14, 38)")
     check_unharmed(page, errors)
