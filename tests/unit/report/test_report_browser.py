@@ -99,8 +99,8 @@ def test_eleven_judges_are_readable(browser: Browser, eleven_judges: Path, width
     colours = page.evaluate("[...document.querySelectorAll('.legend .shape')].map((mark) => getComputedStyle(mark).borderColor)")
     assert len(set(colours)) == 11
     # Every number of a cell is on its own line.
-    cell = page.locator("#standings-table td.number", has_text="undecided").first
-    assert cell.inner_text().split("\n") == ["50.0", "21.5–78.5", "25.0% undecided", "66.7\xa0among decided"]
+    cell = page.locator("#standings-table td.number", has_text="invalid").first
+    assert cell.inner_text().split("\n") == ["50.0", "21.5–78.5", "25.0% invalid", "66.7\xa0without\xa0invalid"]
     page.evaluate("document.querySelectorAll('details').forEach((panel) => { panel.open = true; })")
     page.wait_for_timeout(200)
     for index in range(page.locator(".scroll table").count()):
