@@ -8,6 +8,7 @@ import json
 import logging
 import lzma
 import re
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -34,8 +35,7 @@ ENDINGS = {
     ".json": "json",
 }
 FORMATS = ("parquet", "csv", "jsonl", "json")
-_DECOMPRESSORS: dict[bytes, Callable[[Any], Any]] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
-_COMPRESSED_ENDINGS = {".gz", ".bz2", ".xz", ".gzip"}
+_COMPRESSED_ENDINGS = {".gz", ".bz2", ".xz", ".gzip", ".zip", ".zst"}
 _MARKS = {
     codecs.BOM_UTF8: "utf-8-sig",
     codecs.BOM_UTF32_LE: "utf-32",
@@ -43,11 +43,28 @@ _MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-_OTHER_FORMATS = {b"PK\x03\x04": "an Excel workbook or an archive", b"ARROW1": "an Arrow or Feather file"}
+_OTHER_FORMATS = {b"ARROW1": "an Arrow or Feather file"}
 _HEAD_BYTES, _BLOCK_BYTES, _SNIFFED_ROWS = 1 << 16, 1 << 20, 64
 _DELIMITERS = (",", ";", "\t", "|")
 # Western European text has few letters beyond ASCII; text in other 8-bit and 16-bit encodings has many.
 _MAX_WESTERN_SHARE = 0.25
+
+
+def _open_zip(file: IO[bytes]) -> IO[bytes]:
+    """Open the only file in an archive."""
+    archive = zipfile.ZipFile(file)
+    if len(names := archive.namelist()) != 1:
+        raise InputError(f"{file.name}: is an Excel workbook or an archive; save it as CSV (UTF-8), JSON lines or parquet")
+    return archive.open(names[0])
+
+
+_DECOMPRESSORS: dict[bytes, Callable[[Any], Any]] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ": lzma.open,
+    b"PK\x03\x04": _open_zip,
+    b"\x28\xb5\x2f\xfd": lambda file: pa.input_stream(file, compression="zstd"),
+}
 
 
 @dataclass(frozen=True)
@@ -110,7 +127,7 @@ def translate_errors(path: Path, format: str) -> Iterator[None]:
         raise InputError(f"{path}: is a folder; name a file in it") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text ({error.reason}); convert the file to UTF-8") from error
-    except (OSError, EOFError, lzma.LZMAError, pa.ArrowException) as error:
+    except (OSError, EOFError, lzma.LZMAError, zipfile.BadZipFile, pa.ArrowException) as error:
         raise InputError(f"{path}: not a readable {format} file: {' '.join(str(error).split())}") from error
 
 
