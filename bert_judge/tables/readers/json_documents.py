@@ -39,7 +39,7 @@ def _load(container: Container, version: tuple[int, int]) -> list[Any]:
         try:
             document, position = decoder.raw_decode(text, position)
         except (ValueError, RecursionError) as error:
-            raise InputError(f"{container.path}: not a complete JSON file ({error}); download it again") from error
+            raise InputError(f"{container.path}: not a complete JSON file ({error}); repair it, or download it again") from error
         documents.append(document)
         position = _end_of_space(text, position)
     return documents
@@ -81,8 +81,9 @@ def top_level_keys(path: Path) -> list[str]:
 def iterate_rows(path: Path) -> Members:
     """Yield location and value of each row of a document.
 
-    Rows are the documents of a file of several, or the members of a list, of the first list of objects under a key, or of an object
-    of objects by id (which becomes `id`). Columns, as pandas writes them (`orient` of `columns`, `list` or `split`), are rows too.
+    Rows are the documents of a file of several, or the members of a list, of an object of objects by id (which becomes `id`), or of
+    those of these in an object that have the longest text, with others of the same keys, e.g. one per task. Columns, as pandas
+    writes them (`orient` of `columns`, `list` or `split`), are rows too.
     """
     documents = load(path)
     document = documents[0]
@@ -92,13 +93,28 @@ def iterate_rows(path: Path) -> Members:
         return _enumerate([document])
     if {"columns", "data"} <= document.keys():
         return _split_rows(path, document)
-    for value in document.values():
-        if isinstance(value, list) and value and isinstance(value[0], dict):
-            return _enumerate(value)
-    by_id = document and all(isinstance(value, dict) for value in document.values())
-    if by_id and not all(key.isdecimal() for key in next(iter(document.values()))):
-        return ((key, {"id": key, **value}) for key, value in document.items())
-    return _column_rows(document)
+    are_columns = all(isinstance(cells, dict) and all(key.isdecimal() for key in cells) for cells in document.values())
+    if are_columns or not (groups := _row_groups(document)):
+        return _column_rows(document)
+    first = max(groups, key=lambda group: max(map(len, json.dumps(group).split('"'))))[0][1] if len(groups) > 1 else groups[0][0][1]
+    return (row for group in groups if group[0][1].keys() == first.keys() for row in group)
+
+
+def _row_groups(document: dict[str, Any]) -> list[list[tuple[str, Any]]]:
+    """Return the lists of objects, and the objects of objects by id, in an object, as locations and rows."""
+    objects = [value for value in document.values() if isinstance(value, dict)]
+    are_rows = len(objects) == len(document) > 0 and set.intersection(*map(set, objects))
+    groups: list[list[tuple[str, Any]]] = []
+    # A single object without an id as a key may hold the rows.
+    if not are_rows or (len(objects) == 1 and not next(iter(document)).isdecimal()):
+        for value in document.values():
+            if isinstance(value, dict):
+                groups += _row_groups(value)
+            elif isinstance(value, list) and value and isinstance(value[0], dict):
+                groups.append(list(_enumerate(value)))
+    if are_rows and not groups:
+        groups.append([(key, {"id": key, **value}) for key, value in document.items()])
+    return groups
 
 
 def _split_rows(path: Path, document: dict[str, Any]) -> Members:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import json
 import lzma
+import zipfile
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,6 +27,14 @@ TABLE = "question,reference,answer\nCapital of France?,Paris,It is Größe.\nb,c
 LINES = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in ROWS)
 COLUMNS = {name: [row[name] for row in ROWS] for name in ROWS[0]}
 BY_NUMBER = {name: {str(number): text for number, text in enumerate(cells)} for name, cells in COLUMNS.items()}
+
+
+def zipped(*names: str) -> bytes:
+    """Return a zip archive with the same lines under each name."""
+    with zipfile.ZipFile(stream := io.BytesIO(), "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in names:
+            archive.writestr(name, LINES)
+    return stream.getvalue()
 
 
 def records(path: Path) -> list[dict[str, Any]]:
@@ -60,11 +71,17 @@ def records(path: Path) -> list[dict[str, Any]]:
         ("a.jsonl", gzip.compress(LINES.encode())),
         ("a.json.bz2", bz2.compress(LINES.encode())),
         ("a.json.xz", lzma.compress(LINES.encode())),
+        ("a.jsonl.zip", zipped("a.jsonl")),
+        ("a.jsonl.zst", pa.compress(LINES.encode(), "zstd", asbytes=True)),
         ("a.json", json.dumps(ROWS)),
         ("a.jsonl", json.dumps(ROWS, indent=2)),
         ("a.json", json.dumps(ROWS).encode("utf-8-sig")),
         ("a.json.gz", gzip.compress(json.dumps(ROWS).encode("utf-16"))),
         ("a.json", json.dumps({"version": 1, "config": {"a": {}}, "rows": ROWS})),
+        ("a.json", json.dumps({"model": "m", "results": {"summary": {"n": 2}, "samples": ROWS}})),
+        ("a.json", json.dumps({"metrics": [{"name": "accuracy", "value": 0.5}] * 3, "rows": ROWS})),
+        ("a.json", json.dumps({"task 1": ROWS[:1], "task 2": ROWS[1:]})),
+        ("a.json", json.dumps({"schema": {"fields": [{"name": name, "type": "string"} for name in ROWS[0]]}, "data": ROWS})),
         ("a.jsonl", "\n".join(json.dumps(row, indent=2) for row in ROWS)),
         ("a.json", "".join(map(json.dumps, ROWS))),
         ("a.json", json.dumps([row | {"score": float("nan")} for row in ROWS]).replace("NaN", 'NaN, "least": -Infinity')),
@@ -80,9 +97,11 @@ def test_the_same_rows_in_any_container(tmp_path: Path, name: str, content: str 
     assert found == ROWS
 
 
-def test_members_by_id_keep_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("folder", [False, True])
+def test_members_by_id_keep_it(tmp_path: Path, folder: bool) -> None:
     path = tmp_path / "a.json"
-    path.write_text(json.dumps({"q.1": ROWS[0], "q.2": ROWS[1]}), "utf-8")
+    by_id = {"q.1": ROWS[0], "q.2": ROWS[1]}
+    path.write_text(json.dumps({"accuracy": 0.5, "details": by_id} if folder else by_id), "utf-8")
     assert records(path) == [{"id": "q.1", **ROWS[0]}, {"id": "q.2", **ROWS[1]}]
 
 
@@ -99,7 +118,7 @@ def test_an_8_bit_encoding_is_guessed_with_a_warning(tmp_path: Path, caplog: pyt
     [
         ("имя;ответ\nКто это;Никто\n".encode("cp1251"), "not UTF-8 text"),
         ("問題,答案\n你是誰,我是誰\n".encode("gbk"), "not UTF-8 text"),
-        (b"PK\x03\x04\x14\x00", "is an Excel workbook or an archive; save it as CSV"),
+        (zipped("a.xml", "b.xml"), "is an Excel workbook or an archive; save it as CSV"),
         (b"ARROW1\x00\x00", "is an Arrow or Feather file; save it as CSV"),
         (b'[{"a": ' + b"[" * 100_000 + b"]" * 100_000 + b"}]", "not a complete JSON file (maximum recursion depth exceeded"),
         (gzip.compress(TABLE.encode())[:-20], "not a readable"),

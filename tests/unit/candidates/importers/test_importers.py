@@ -211,7 +211,7 @@ def row(**cells: Any) -> dict[str, Any]:
         ("x.parquet", "question,references\n", {}, "not a readable parquet file"),
         ("x.csv", "question,references\nКто это был такой?,1\n".encode("cp1251"), {}, "not UTF-8 text"),
         ("x.txt", "question\n", {}, "unknown file format; give a parquet, CSV or JSON file"),
-        ("x.csv", b"PK\x03\x04\x14\0", {}, "is an Excel workbook or an archive; save it as CSV"),
+        ("x.csv", b"PK\x03\x04\x14\0", {}, "not a readable csv file: File is not a zip file"),
         ("x.csv", 'question,references\n"open,1\n', {}, "broken CSV near line 2"),
         ("x.csv", "question,references\na,b,c\n", {}, "line 2 has 3 cells and the header 2"),
         ("x.csv", "question,question\na,b\n", {}, "the column 'question' occurs 2 times"),
