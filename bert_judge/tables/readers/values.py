@@ -18,6 +18,10 @@ T = TypeVar("T")
 USER, ASSISTANT = "user", "assistant"
 _WORDS: Any = yaml.safe_load(Path(__file__).with_name("words.yaml").read_text("utf-8"))
 _KEYS: Mapping[str, list[str]] = _WORDS["keys"]
+# Keys of a date in DROP, in the order in which it is written.
+_DATE = ("day", "month", "year")
+# A question in an object, as exports of traces spell it; an answer may itself be an object.
+_QUESTION_OBJECT = re.compile(rf"\s*\{{\s*[\"'](?:{'|'.join(_KEYS[USER])})[\"']\s*:\s*(?:[\"']|\[\s*\{{)")
 NULL_WORDS = frozenset(_WORDS["null"])
 # A list or object in brackets, NumPy's array, and a tuple of texts; a tuple of numbers is an interval or a vector.
 _LITERAL = re.compile(r"\[.*\]|\{.*\}|array\(.*\)|\(\s*['\"].*\)", re.DOTALL)
@@ -70,7 +74,8 @@ def parse_message(value: Any, role: str) -> str:
         role: `USER` for a question, `ASSISTANT` for an answer.
     """
     if isinstance(value, str):
-        if not re.match(r"\s*[\[{].*[\"'](?:role|from|content)[\"']\s*:", value[:200], re.DOTALL):
+        is_question = role == USER and _QUESTION_OBJECT.match(value)
+        if not is_question and not re.match(r"\s*[\[{].*[\"'](?:role|from|content)[\"']\s*:", value[:200], re.DOTALL):
             return parse_text(value)
         parsed = parse_literal(value)
         return parse_text(value) if isinstance(parsed, str) else parse_message(parsed, role)
@@ -79,16 +84,19 @@ def parse_message(value: Any, role: str) -> str:
             return parse_message(_first(value, _KEYS["message"]), role)
         if (member := _first(value, _KEYS[role])) is not None:
             return parse_message(member, role)
-    if isinstance(value, Sequence) and not isinstance(value, bytes) and value:
-        if all(map(_is_message, value)):
-            matching = [message for message in value if str(_first(message, _KEYS["role"])).lower() in _WORDS["roles"][role]]
+    if isinstance(value, Sequence) and not isinstance(value, bytes):
+        # Items between messages, such as the reasoning of OpenAI's responses, are none.
+        if messages := [member for member in value if _is_message(member)]:
+            matching = [message for message in messages if str(_first(message, _KEYS["role"])).lower() in _WORDS["roles"][role]]
             if not matching:
                 raise UnreadableCell(f"has no message of the {role}; it is {_preview(value)}")
             return parse_message(matching[-1], role)
         if len(value) == 1:
             return parse_message(value[0], role)
-        if all(isinstance(part, Mapping) for part in value):
+        if all(isinstance(part, Mapping) for part in value) and any("text" in part for part in value):
             return "".join(parse_text(part.get("text")) for part in value)
+        if not value:
+            return ""
     return parse_text(value)
 
 
@@ -117,6 +125,8 @@ def _members(value: Any) -> Iterator[str]:
         yield from ("true", "yes") if value else ("false", "no")
     elif _is_message(value):
         yield parse_message(value, ASSISTANT)
+    elif isinstance(value, Mapping) and value and value.keys() <= set(_DATE):
+        yield " ".join(parse_text(value[key]) for key in _DATE if value.get(key))
     elif isinstance(value, Mapping):
         parts = [value[key] for key in _KEYS["references"] if value.get(key) is not None]
         if not parts:
@@ -239,7 +249,11 @@ def is_null(value: Any) -> bool:
 
 
 def _is_message(value: Any) -> bool:
-    return isinstance(value, Mapping) and all(any(key in value for key in keys) for keys in (_KEYS["role"], _KEYS["message"]))
+    """Return whether a value has a role and a content; parts of a message have a `type` too, and a `text`."""
+    if not isinstance(value, Mapping):
+        return False
+    has_role = "role" in value or "from" in value or ("type" in value and "content" in value)
+    return has_role and any(key in value for key in _KEYS["message"])
 
 
 def _first(value: Mapping[str, Any], keys: Sequence[str]) -> Any:

@@ -14,15 +14,24 @@ from bert_judge.tables.readers.values import ASSISTANT, USER, UnreadableCell
 OPENAI = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Q?"}, {"role": "assistant", "content": "Paris"}]
 SHAREGPT = [{"from": "human", "value": "Q?"}, {"from": "gpt", "value": "Paris"}]
 OPENCOMPASS = [{"role": "HUMAN", "prompt": "Q?"}, {"role": "BOT", "prompt": "Paris"}]
+LANGCHAIN = [{"type": "human", "content": "Q?"}, {"type": "ai", "content": "Paris"}]
 PARTS = [
     {"role": "user", "content": [{"type": "text", "text": "Q?"}]},
     {"role": "assistant", "content": [{"type": "text", "text": "Paris"}]},
 ]
 
 
-@pytest.mark.parametrize("messages", [OPENAI, SHAREGPT, OPENCOMPASS, PARTS, str(OPENAI), {"messages": OPENAI}])
+@pytest.mark.parametrize("messages", [OPENAI, SHAREGPT, OPENCOMPASS, PARTS, LANGCHAIN, str(OPENAI), {"messages": OPENAI}])
 def test_messages_hold_question_and_answer(messages: Any) -> None:
     assert (values.parse_message(messages, USER), values.parse_message(messages, ASSISTANT)) == ("Q?", "Paris")
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [('{"question": "Q?"}', "Q?"), ('{"answer": 1}', '{"answer": 1}'), ('{"input": {"a": 1}}', '{"input": {"a": 1}}')],
+)
+def test_a_question_spelled_as_an_object(text: str, question: str) -> None:
+    assert (values.parse_message(text, USER), values.parse_message(text, ASSISTANT)) == (question, text)
 
 
 @pytest.mark.parametrize(
@@ -36,6 +45,9 @@ def test_messages_hold_question_and_answer(messages: Any) -> None:
         {"choices": [{"index": 0, "message": {"role": "assistant", "content": "Paris"}}]},
         [{"generated_text": "Paris"}],
         {"pred": "Paris", "metric_score": {"em": 1}},
+        {"prediction_text": "Paris", "id": "5"},
+        {"outputs": [{"text": "Paris"}]},
+        {"output": [{"type": "reasoning", "summary": []}, {"role": "assistant", "content": [{"text": "Paris"}]}]},
         '{"role": "assistant", "content": "Paris"}',
     ],
 )
@@ -70,6 +82,7 @@ def test_what_holds_no_answer(value: Any) -> None:
         ({"style": "rule", "ground_truth": "72"}, ["72"]),
         ({"ground_truth": {"target": ["a", "b"]}, "style": "rule"}, ["a", "b"]),
         ({"number": "3", "spans": [], "date": {"day": ""}}, ["3"]),
+        ({"number": "", "spans": [], "date": {"day": "5", "month": "May", "year": "2001"}}, ["5 May 2001"]),
         ([{"text": "a"}, {"text": "b"}], ["a", "b"]),
         ([["two", "one"], ["3"]], ["two, one", "3"]),
         ({"role": "assistant", "content": "Paris"}, ["Paris"]),
