@@ -98,6 +98,8 @@ def convert_to_rows(path: Path, framework: str, output: Path) -> None:
     stats = ImportStats()
     answers = _read_answers(path, framework, CompanionFiles(), stats)
     _write_rows(output, (asdict(answer) for _, answer in answers), SCHEMA, lambda: frameworks.no_answers_error(path, stats))
+    for line in stats.describe_losses():
+        log(f"{path}: {line}")
 
 
 def _read_rows(
