@@ -1,5 +1,6 @@
 """`bert-judge score`: append verdicts to a file of answers."""
 
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -136,7 +137,11 @@ def _make_reader(
     _check_reference_file(file, source, columns.get("references", ""))
     detected = column_names.detect_columns(source.path, source.columns, columns, sample=sample)
     # A column `score` is rather that of another judge.
-    labels = [name for name in column_names.verdict_columns(source.columns, detected, sample) if name.casefold() != "score"]
+    labels = [
+        name
+        for name in column_names.verdict_columns(source.columns, detected, sample)
+        if re.split("[./]", name)[-1].casefold() != "score"
+    ]
     if labels:
         detected.setdefault("label", labels[0])
     log("; ".join(f"{role}: {column!r}" for role, column in detected.items()))

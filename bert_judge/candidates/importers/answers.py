@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from bert_judge.candidates.importers import options as option_lists
-from bert_judge.candidates.importers.column_names import OPTION
+from bert_judge.candidates.importers.column_names import OPTION, get_cell
 from bert_judge.tables.readers import values
 from bert_judge.tables.readers.rows import Record
 
@@ -57,16 +57,16 @@ def make_column_reader(columns: Mapping[str, str], is_csv: bool = False, sample:
     labels = {role.removeprefix(OPTION): column for role, column in columns.items() if role.startswith(OPTION)}
 
     def cell_of(record: Record, role: str) -> Any:
-        if role not in columns:
-            return None
-        name = columns[role]
-        return record[name] if name in record else get_path(record, *name.split("."))
+        return get_cell(record, columns[role]) if role in columns else None
 
     def options_of(record: Record) -> option_lists.Options | None:
         if labels:
             return option_lists.parse_options({label: record.get(column) for label, column in labels.items()})
         return option_lists.parse_options(cell_of(record, "choices"))
 
+    cells = [cell for record in sample if (cell := cell_of(record, "references")) is not None]
+    # PopQA's are lists spelled as JSON. A single list may be an answer about code.
+    is_csv = is_csv or (bool(cells) and all(isinstance(cell, str) and values.parse_literal(cell) != cell for cell in cells))
     index_base = option_lists.find_index_base([(cell_of(record, "references"), options_of(record)) for record in sample], is_csv)
 
     def read_answers(record: Record) -> list[Answer]:

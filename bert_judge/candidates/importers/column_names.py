@@ -35,10 +35,10 @@ def detect_columns(
     with_label: bool = False,
     sample: Sequence[Record] = (),
 ) -> dict[str, str]:
-    """Return role → column of a file.
+    """Return role → column of a file, `a.b` for the key `b` of the objects in column `a`.
 
     Args:
-        user_columns: role → column as named by the user, or `a.b` for the key `b` of column `a`; these are not detected.
+        user_columns: role → column as named by the user; these are not detected.
         sample: rows of the file, to tell references from verdicts.
 
     Returns:
@@ -49,7 +49,7 @@ def detect_columns(
     """
     vocabulary = _vocabulary()
     for role, column in user_columns.items():
-        if column not in columns and column.partition(".")[0] not in columns:
+        if column not in columns and column.partition(".")[0] not in {name.partition(".")[0] for name in columns}:
             raise InputError(f"{path}: no column {column!r} for the {role}; available: {_list_columns(columns)}")
     detected = dict(user_columns)
     for role, names in vocabulary["names"].items():
@@ -59,14 +59,18 @@ def detect_columns(
             detected[role] = named
     if "choices" not in detected:
         detected |= _option_columns([name for name in columns if name not in detected.values()])
-    missing = [role for role in required if role in REQUIRED and role not in detected]
-    ambiguous = [name for name in columns if _normalize(name) in vocabulary["ambiguous"] and name not in detected.values()]
-    if len(missing) == 1 and len(ambiguous) == 1:
-        detected[missing[0]] = ambiguous[0]
     for role, names in vocabulary["fallback"].items():
+        missing = [role for role in required if role in REQUIRED and role not in detected]
+        ambiguous = [name for name in columns if _normalize(name) in vocabulary["ambiguous"] and name not in detected.values()]
+        if len(missing) == 1 and len(ambiguous) == 1:
+            detected[missing[0]] = ambiguous[0]
         if role not in detected and (fallback := _find_fallback(role, columns, names, detected, sample)):
             detected[role] = fallback
     if missing := [role for role in required if role not in detected]:
+        nested = _nested_columns([name for name in columns if name not in user_columns.values()], sample)
+        if nested:
+            rest = [name for name in columns if name not in {column.rpartition(".")[0] for column in nested}]
+            return detect_columns(path, [*rest, *nested], user_columns, required, with_label, sample)
         raise InputError(
             f"{path}: cannot tell which column holds the {missing[0]}; "
             f"set --{missing[0]} COLUMN; available: {_list_columns(columns)}"
@@ -88,16 +92,32 @@ def verdict_columns(columns: Sequence[str], detected: Mapping[str, str], sample:
     return [
         name
         for name in columns
-        if _normalize(name) in names and name not in detected.values() and _are_verdicts([record.get(name) for record in sample])
+        if _normalize(name) in names and name not in detected.values() and _are_verdicts([get_cell(row, name) for row in sample])
     ]
+
+
+def get_cell(record: Record, column: str) -> Any:
+    """Return the cell of a column, or the member of nested objects under a dotted name; None if there is none."""
+    cell: Any = record
+    for key in [column] if column in record else column.split("."):
+        cell = cell.get(key) if isinstance(cell, Mapping) else None
+    return cell
+
+
+def _nested_columns(columns: Sequence[str], sample: Sequence[Record]) -> list[str]:
+    """Return the dotted names of the members of columns of objects."""
+    cells = [(name, get_cell(record, name)) for name in columns for record in sample]
+    return list(dict.fromkeys(f"{name}.{key}" for name, cell in cells if isinstance(cell, Mapping) for key in cell))
 
 
 def _find_column(path: Path, role: str, columns: Sequence[str], names: Sequence[str]) -> str | None:
     matching = [name for name in columns if _normalize(name) in names]
+    worded = [name for name in columns if _has_role(name, role)]
     if role == "candidate":
-        matching = [name for name in matching if _normalize(name) not in _vocabulary()["extracted"]] or matching
+        whole = [[name for name in group if _normalize(name) not in _vocabulary()["extracted"]] for group in (matching, worded)]
+        matching = next(filter(None, whole), matching)
     preferred = [name for name in matching if _normalize(name) == names[0]]
-    matching = matching or [name for name in columns if _has_role(name, role)]
+    matching = matching or worded
     if len(matching) > 1 and len(preferred) != 1:
         raise InputError(f"{path}: the {role} may be in the column {' or '.join(map(repr, matching))}; set --{role} COLUMN")
     return next(iter(preferred or matching), None)
@@ -108,15 +128,17 @@ def _has_role(name: str, role: str) -> bool:
     words, role_words = _split_words(name), _vocabulary()["words"]
     if not words or _normalize(name) in _vocabulary()["ambiguous"]:
         return False
+    has_text = words[-1] == "text" and len(words) > 1
     if role == "question":
-        return set(words) <= role_words["question"] and words[-1] in role_words["question_ending"]
+        return set(words) <= role_words["question"] and words[-2 if has_text else -1] in role_words["question_ending"]
     if role == "references":
         answer = role_words["answer"] | role_words["reference"]
         has_correct_answer = not role_words["correct"].isdisjoint(words) and not answer.isdisjoint(words)
         is_gold = not role_words["gold"].isdisjoint(words) or has_correct_answer
         return is_gold and set(words) <= role_words["gold"] | role_words["correct"] | answer
     if role == "candidate":
-        has_text = words[-1] == "text" and len(words) > 1
+        if len(words) > 1 and words[0] in role_words["produced"] and words[-1] in role_words["reference"]:
+            return set(words[:-1]) <= role_words["answer"] | role_words["model"]
         words = words[:-1] if has_text else words
         is_answer = words[-1] in role_words["answer"] and set(words) <= role_words["answer"] | role_words["model"]
         return is_answer and (has_text or not role_words["model"].isdisjoint(words))
@@ -129,14 +151,13 @@ def _find_fallback(
     role: str, columns: Sequence[str], names: Sequence[str], detected: Mapping[str, str], sample: Sequence[Record]
 ) -> str | None:
     for column in columns:
-        cells = [cell for record in sample if (cell := record.get(column)) is not None]
+        cells = [cell for record in sample if (cell := get_cell(record, column)) is not None]
         if _normalize(column) not in names or not cells or column == detected.get("label"):
             continue
-        if role == "references":
-            is_index = "index" in _normalize(column) or "idx" in _normalize(column)
-            has_options = any(known_role == "choices" or known_role.startswith(OPTION) for known_role in detected)
-            if not has_options and (is_index or _are_verdicts(cells)):
-                continue
+        is_index = "index" in _normalize(column) or "idx" in _normalize(column)
+        has_options = any(known_role == "choices" or known_role.startswith(OPTION) for known_role in detected)
+        if not has_options and (is_index or _are_verdicts(cells)):
+            continue
         return column
     return None
 

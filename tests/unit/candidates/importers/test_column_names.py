@@ -70,6 +70,25 @@ ROWS: dict[str, dict[str, Any]] = {
     "scikit-learn": {"question": "Q?", "y_true": "Paris", "y_pred": "Paris"},
     "DROP": {"question": "Q?", "answers_spans": {"spans": ["Paris"], "types": ["span"]}, "response": "Paris"},
     "Chinese predictions": {"题目": "Q?", "答案": "Paris", "预测": "Paris"},
+    "PopQA as published": {"question": "Q?", "possible_answers": '["Paris", "Paris"]', "pred": "Paris"},
+    "MMLU-Pro": {"question": "Q?", "answer": "Paris", "model_outputs": "Paris", "pred": "Rome"},
+    "TRL conversation": {"messages": MESSAGES, "answer": "Paris"},
+    "promptfoo": {
+        "prompt": {"raw": "Q?"},
+        "vars": {"question": "Q?", "answer": "Paris"},
+        "response": {"output": "Paris", "cached": False},
+    },
+    "OpenAI evals log": {"event_id": 1, "data": {"prompt": "Q?", "expected": "Paris", "sampled": "Paris", "correct": True}},
+    "Weave": {"inputs": {"example": {"question": "Q?", "expected": "Paris"}}, "output": "Paris"},
+    "LangChain": {"query": "Q?", "answer": "Paris", "result": "Paris"},
+    "words with text": {"input_text": "Q?", "answer_text": "Paris", "generated_text": "Paris"},
+    "results": {"question": "Q?", "expected_result": "Paris", "actual_result": "Paris"},
+    "labels": {"question": "Q?", "gold_label": "Paris", "predicted_label": "Paris"},
+    "true answers": {"question": "Q?", "true_answer": "Paris", "gpt_response": "Paris"},
+    "gold standard": {"question": "Q?", "Gold Standard": "Paris", "System Output": "Paris"},
+    "a person's answer": {"question": "Q?", "human_answer": "Paris", "rag_answer": "Paris"},
+    "German": {"Frage": "Q?", "Referenz": "Paris", "Antwort": "Paris"},
+    "Japanese": {"問題": "Q?", "正解": "Paris", "回答": "Paris"},
     "actual and predicted": {"question": "Q?", "actual": "Paris", "predicted_answer": "Paris"},
 }
 
@@ -89,9 +108,12 @@ def test_files_of_other_programs(program: str) -> None:
     [
         ({"question": "q", "response": "r", "label": 1}, "cannot tell which column holds the references"),
         ({"question": "q", "response": "r", "labels": "correct"}, "cannot tell which column holds the references"),
-        ({"question": "q", "gold": "g", "gpt4_answer": "a", "llama_answer": "b"}, "cannot tell which column holds the candidate"),
+        ({"question": "q", "gold": "g", "gpt4_answer": "a", "llama_answer": "b"}, "the candidate may be in the column"),
         ({"question": "q", "gold": "g", "generated_answer": "a", "model_reply": "b"}, "the candidate may be in the column"),
         ({"question": "q", "correct": True, "response": "a"}, "cannot tell which column holds the references"),
+        ({"question": "q", "answer": "a", "result": "pass"}, "cannot tell which column holds the references"),
+        ({"question": "q", "answer": "a", "label": "science"}, "cannot tell which column holds the candidate"),
+        ({"question": "q", "response": "r", "human_label": "correct"}, "cannot tell which column holds the references"),
         ({"question": "q", "target_length": 5, "response": "a"}, "cannot tell which column holds the references"),
         ({"question": "q", "gold": "g", "output_tokens": 5}, "cannot tell which column holds the candidate"),
         ({"question": "q", "answer_index": 1, "response": "a"}, "cannot tell which column holds the references"),
@@ -111,7 +133,7 @@ def test_a_user_may_name_a_key_of_an_object() -> None:
 
 
 def test_labels_without_a_use_are_named() -> None:
-    row = {"gold": "a", "output": "b", "is_correct": "right", "score": 7, "label": "Paris"}
+    row = {"gold": "a", "output": "b", "is_correct": "right", "correct": "Paris", "score": 7, "label": "Paris"}
     assert verdict_columns(list(row), detect_columns(Path("x"), list(row), {}), [row]) == ["is_correct"]
 
 
