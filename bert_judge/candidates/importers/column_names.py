@@ -18,7 +18,7 @@ REQUIRED = ("references", "candidate")
 OPTION = "option "
 # A part of a dotted name that says nothing about the role: the value in `output.value`.
 _VALUE = re.compile(r"(?<=\w)[./](?:value|text|content)$", re.IGNORECASE)
-_OPTION_COLUMN = re.compile(r"(?:(?:option|choice|op)[\s_-]?)([a-j]|\d)|([A-J])", re.IGNORECASE)
+_OPTION_COLUMN = re.compile(r"(?:(?:option|choice|op|ending|answer)[\s_-]?)([a-j]|\d)|([A-J])", re.IGNORECASE)
 
 
 @cache
@@ -156,6 +156,9 @@ def _find_fallback(
             continue
         is_index = "index" in _normalize(column) or "idx" in _normalize(column)
         has_options = any(known_role == "choices" or known_role.startswith(OPTION) for known_role in detected)
+        # One number per option, as in TruthfulQA.
+        if any(isinstance(cell, list) and _are_verdicts(cell) for cell in cells):
+            continue
         if not has_options and (is_index or _are_verdicts(cells)):
             continue
         return column
@@ -177,8 +180,8 @@ def _option_columns(columns: Sequence[str]) -> dict[str, str]:
             options.setdefault((match[1] or match[2]).upper(), name)
     labels = sorted(options)
     are_consecutive = any(labels == [chr(ord(first) + number) for number in range(len(labels))] for first in "A01")
-    # Two letters alone are rather two answers to compare.
-    enough = len(labels) > (2 if any(len(name.strip()) == 1 for name in options.values()) else 1)
+    # Two letters, or answers, alone are rather two answers to compare.
+    enough = len(labels) > (2 if any(re.match("answer|.$", name.strip(), re.IGNORECASE) for name in options.values()) else 1)
     return {f"{OPTION}{label}": options[label] for label in labels} if are_consecutive and enough else {}
 
 

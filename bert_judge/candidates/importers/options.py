@@ -10,6 +10,8 @@ from bert_judge.tables.readers import values
 # An option that repeats its letter, and an answer that is nothing but a letter, e.g. "(B)".
 _LETTERED = re.compile(r"\s*[(\[]?([A-Z])[)\].:、]\s*")
 _LETTER = re.compile(r"\W*(?:option\s+)?([A-Za-z]|\d{1,2})\W*", re.IGNORECASE)
+# The beginning of an option in a text of all options, e.g. "A. Rome", "a ) 38 , b ) 27" or "(A) x (B) y".
+_MARK = re.compile(r"(?:^|[\n,;]|(?=\s\())\s*[(\[]?([A-Ja-j])\s?[)\].:]\s*")
 _LABEL_KEYS = ("label", "labels", "key", "letter", "id")
 _TEXT_KEYS = ("text", "texts", "content", "value", "option", "choice", "choices")
 
@@ -33,6 +35,10 @@ def parse_options(value: Any) -> Options | None:
     These are a list of texts or of objects (`{label, text}`), an object of two lists (ARC), or of texts by letter.
     """
     value = values.parse_literal(value)
+    if isinstance(value, str):
+        _, *pairs = _MARK.split(value)
+        letters = [letter.upper() for letter in pairs[::2]]
+        value = dict(zip(letters, pairs[1::2], strict=True)) if letters == list("ABCDEFGHIJ")[: len(letters)] else None
     texts: Sequence[Any] = value if isinstance(value, list | tuple) else ()
     labels: Sequence[Any] = ()
     if isinstance(value, Mapping):

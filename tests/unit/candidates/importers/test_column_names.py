@@ -116,6 +116,7 @@ def test_files_of_other_programs(program: str) -> None:
         ({"question": "q", "response": "r", "human_label": "correct"}, "cannot tell which column holds the references"),
         ({"question": "q", "target_length": 5, "response": "a"}, "cannot tell which column holds the references"),
         ({"question": "q", "gold": "g", "output_tokens": 5}, "cannot tell which column holds the candidate"),
+        ({"question": "q", "mc1_targets": {"choices": ["a", "b"], "labels": [1, 0]}, "response": "a"}, "holds the references"),
         ({"question": "q", "answer_index": 1, "response": "a"}, "cannot tell which column holds the references"),
     ],
 )
@@ -169,6 +170,9 @@ TEXTS = ["Rome", "Paris", "Oslo"]
         (["A) Rome", "B) Paris", "C) Oslo"], "B"),
         (str(TEXTS), "B"),
         ("['Rome' 'Paris' 'Oslo']", "B"),
+        ("A. Rome\nB. Paris\nC. Oslo", "B"),
+        ("a ) Rome , b ) Paris , c ) Oslo", "b"),
+        ("(A) Rome (B) Paris (C) Oslo", "B"),
     ],
 )
 def test_options_become_lines_and_the_answer_letter_and_text(choices: Any, answer: Any) -> None:
@@ -194,7 +198,9 @@ def test_indices_are_counted_as_the_file_counts_them(answers: list[Any], is_csv:
     assert reader(rows[0])[0].references == first
 
 
-@pytest.mark.parametrize("columns", [["A", "B", "C"], ["option_a", "option_b", "option_c"], ["opa", "opb", "opc"]])
+@pytest.mark.parametrize(
+    "columns", [["A", "B", "C"], ["option_a", "option_b", "option_c"], ["opa", "opb", "opc"], ["answerA", "answerB", "answerC"]]
+)
 def test_options_in_columns_of_their_own(columns: list[str]) -> None:
     row = {"question": "Q?", **dict(zip(columns, TEXTS, strict=True)), "answer": "B", "prediction": "B"}
     [answer] = make_column_reader(detect_columns(Path("x"), list(row), {}))(row)
