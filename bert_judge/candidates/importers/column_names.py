@@ -189,7 +189,7 @@ def _split_words(name: str) -> list[str]:
     """Return the words of a name in the singular: `goldenAnswers` is golden, answer."""
     spaced = re.sub(r"(?<=[a-z\d])(?=[A-Z])", " ", _strip_folders(name))
     vocabulary = frozenset().union(*_vocabulary()["words"].values())
-    words = re.findall(r"[^\W_]+", spaced.casefold())
+    words = re.findall(r"[^\W_]+", re.sub(r"['’]s\b", "", spaced.casefold()))
     return [word[:-1] if word.endswith("s") and word[:-1] in vocabulary else word for word in words]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers.containers import Container, sniff, translate_errors
+from bert_judge.tables.readers.values import is_message
 
 # Markers in `top_level_keys`: the document is a list; its first member is a text.
 LIST, TEXT = "[]", "''"
@@ -96,8 +97,13 @@ def iterate_rows(path: Path) -> Members:
     are_columns = all(isinstance(cells, dict) and all(key.isdecimal() for key in cells) for cells in document.values())
     if are_columns or not (groups := _row_groups(document)):
         return _column_rows(document)
-    first = max(groups, key=lambda group: max(map(len, json.dumps(group).split('"'))))[0][1] if len(groups) > 1 else groups[0][0][1]
+    first = max(groups, key=_longest_text)[0][1] if len(groups) > 1 else groups[0][0][1]
     return (row for group in groups if group[0][1].keys() == first.keys() for row in group)
+
+
+def _longest_text(value: Any) -> int:
+    members = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    return len(value) if isinstance(value, str) else max(map(_longest_text, members), default=0)
 
 
 def _row_groups(document: dict[str, Any]) -> list[list[tuple[str, Any]]]:
@@ -110,7 +116,7 @@ def _row_groups(document: dict[str, Any]) -> list[list[tuple[str, Any]]]:
         for value in document.values():
             if isinstance(value, dict):
                 groups += _row_groups(value)
-            elif isinstance(value, list) and value and isinstance(value[0], dict):
+            elif isinstance(value, list) and value and isinstance(value[0], dict) and not is_message(value[0]):
                 groups.append(list(_enumerate(value)))
     if are_rows and not groups:
         groups.append([(key, {"id": key, **value}) for key, value in document.items()])

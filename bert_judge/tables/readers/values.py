@@ -80,13 +80,13 @@ def parse_message(value: Any, role: str) -> str:
         parsed = parse_literal(value)
         return parse_text(value) if isinstance(parsed, str) else parse_message(parsed, role)
     if isinstance(value, Mapping):
-        if _is_message(value):
+        if is_message(value):
             return parse_message(_first(value, _KEYS["message"]), role)
         if (member := _first(value, _KEYS[role])) is not None:
             return parse_message(member, role)
     if isinstance(value, Sequence) and not isinstance(value, bytes):
         # Items between messages, such as the reasoning of OpenAI's responses, are none.
-        if messages := [member for member in value if _is_message(member)]:
+        if messages := [member for member in value if is_message(member)]:
             matching = [message for message in messages if str(_first(message, _KEYS["role"])).lower() in _WORDS["roles"][role]]
             if not matching:
                 raise UnreadableCell(f"has no message of the {role}; it is {_preview(value)}")
@@ -123,7 +123,7 @@ def parse_texts(value: Any, is_csv: bool = False) -> list[str]:
 def _members(value: Any) -> Iterator[str]:
     if isinstance(value, bool):
         yield from ("true", "yes") if value else ("false", "no")
-    elif _is_message(value):
+    elif is_message(value):
         yield parse_message(value, ASSISTANT)
     elif isinstance(value, Mapping) and value and value.keys() <= set(_DATE):
         yield " ".join(parse_text(value[key]) for key in _DATE if value.get(key))
@@ -133,7 +133,7 @@ def _members(value: Any) -> Iterator[str]:
             raise UnreadableCell(f"is {_preview(value)}; give a text")
         for part in parts:
             yield from _members(part)
-    elif isinstance(value, list | tuple | set) and value and all(map(_is_message, value)):
+    elif isinstance(value, list | tuple | set) and value and all(map(is_message, value)):
         yield parse_message(list(value), ASSISTANT)
     elif isinstance(value, list | tuple | set):
         for member in value:
@@ -219,6 +219,7 @@ def parse_literal(value: Any) -> Any:
     for parse, form in (
         (json.loads, text),
         (ast.literal_eval, f"[{','.join(numbers_only[1].split())}]" if numbers_only else arrays),
+        (ast.literal_eval, re.sub(r"(?<=[\[,:])(\s*)nan\b", r"\1None", arrays)),
     ):
         try:
             parsed = parse(form)
@@ -248,7 +249,7 @@ def is_null(value: Any) -> bool:
     return value is None or (isinstance(value, float | datetime.datetime) and value != value)
 
 
-def _is_message(value: Any) -> bool:
+def is_message(value: Any) -> bool:
     """Return whether a value has a role and a content; parts of a message have a `type` too, and a `text`."""
     if not isinstance(value, Mapping):
         return False

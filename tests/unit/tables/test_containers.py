@@ -80,6 +80,7 @@ def records(path: Path) -> list[dict[str, Any]]:
         ("a.json", json.dumps({"version": 1, "config": {"a": {}}, "rows": ROWS})),
         ("a.json", json.dumps({"model": "m", "results": {"summary": {"n": 2}, "samples": ROWS}})),
         ("a.json", json.dumps({"metrics": [{"name": "accuracy", "value": 0.5}] * 3, "rows": ROWS})),
+        ("a.json", json.dumps({"rows": ROWS, "scores": [{"faithfulness_of_answers_to_contexts": 0.5}] * 2})),
         ("a.json", json.dumps({"task 1": ROWS[:1], "task 2": ROWS[1:]})),
         ("a.json", json.dumps({"schema": {"fields": [{"name": name, "type": "string"} for name in ROWS[0]]}, "data": ROWS})),
         ("a.jsonl", "\n".join(json.dumps(row, indent=2) for row in ROWS)),
@@ -95,6 +96,12 @@ def test_the_same_rows_in_any_container(tmp_path: Path, name: str, content: str 
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     found = [{name: text.strip() for name, text in record.items() if name and text} for record in records(path)]
     assert found == ROWS
+
+
+def test_messages_are_no_rows(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(row := {"messages": [{"role": "user", "content": "Q?"}], "answer": "Paris"}), "utf-8")
+    assert records(path) == [row]
 
 
 @pytest.mark.parametrize("folder", [False, True])

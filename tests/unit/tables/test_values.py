@@ -108,6 +108,7 @@ def test_references_in_the_forms_of_datasets(value: Any, references: list[str]) 
         ("True", ["true", "yes"]),
         ("FALSE", ["false", "no"]),
         ("['70']", ["70"]),
+        ("['70', nan]", ["70"]),
         ("[70]", ["70"]),
         ("{'value': 'a', 'aliases': ['b']}", ["a", "b"]),
         # One answer: an interval, a vector, a set, and texts that only begin like a list.

@@ -87,6 +87,7 @@ ROWS: dict[str, dict[str, Any]] = {
     "true answers": {"question": "Q?", "true_answer": "Paris", "gpt_response": "Paris"},
     "gold standard": {"question": "Q?", "Gold Standard": "Paris", "System Output": "Paris"},
     "a person's answer": {"question": "Q?", "human_answer": "Paris", "rag_answer": "Paris"},
+    "possessive": {"Question": "Q?", "Correct Answer:": "Paris", "Model's Answer": "Paris"},
     "German": {"Frage": "Q?", "Referenz": "Paris", "Antwort": "Paris"},
     "Japanese": {"問題": "Q?", "正解": "Paris", "回答": "Paris"},
     "actual and predicted": {"question": "Q?", "actual": "Paris", "predicted_answer": "Paris"},
