@@ -189,7 +189,8 @@ def _split_words(name: str) -> list[str]:
     """Return the words of a name in the singular: `goldenAnswers` is golden, answer."""
     spaced = re.sub(r"(?<=[a-z\d])(?=[A-Z])", " ", _strip_folders(name))
     vocabulary = frozenset().union(*_vocabulary()["words"].values())
-    words = re.findall(r"[^\W_]+", re.sub(r"['’]s\b", "", spaced.casefold()))
+    # Without numbers: "GPT-4 answer".
+    words = re.findall(r"[^\W\d_]+", re.sub(r"['’]s\b", "", spaced.casefold()))
     return [word[:-1] if word.endswith("s") and word[:-1] in vocabulary else word for word in words]
 
 
@@ -206,7 +207,7 @@ def _strip_folders(name: str) -> str:
 
 def _normalize(name: str) -> str:
     spaced = re.sub(r"(?<=[a-z\d])(?=[A-Z])", " ", _strip_folders(name))
-    return re.sub(r"[\s./-]+", "_", spaced).casefold()
+    return re.sub(r"[\W_]+", "_", spaced).strip("_").casefold()
 
 
 def _list_columns(columns: Sequence[str]) -> str:

@@ -225,7 +225,9 @@ def parse_literal(value: Any) -> Any:
             parsed = parse(form)
         except (ValueError, SyntaxError, MemoryError, RecursionError):
             continue
-        return list(parsed) if isinstance(parsed, tuple) else parsed if isinstance(parsed, list | dict | set) else value
+        # A set's order changes from run to run.
+        parsed = sorted(parsed, key=str) if isinstance(parsed, set) else parsed
+        return list(parsed) if isinstance(parsed, tuple) else parsed if isinstance(parsed, list | dict) else value
     # A text that only looks like a list, e.g. "[1, 2)".
     return value
 

@@ -105,6 +105,8 @@ def test_references_in_the_forms_of_datasets(value: Any, references: list[str]) 
         ("{'text': array(['Paris', 'b'], dtype=object), 'answer_start': array([3], dtype=int32)}", ["Paris", "b"]),
         ("array(['Paris', 'b'],\n      dtype='<U5')", ["Paris", "b"]),
         ("('Paris', 'b')", ["Paris", "b"]),
+        ("{'Paris', 'b', 'a'}", ["Paris", "a", "b"]),
+        ("{1, 2}", ["{1, 2}"]),
         ("True", ["true", "yes"]),
         ("FALSE", ["false", "no"]),
         ("['70']", ["70"]),

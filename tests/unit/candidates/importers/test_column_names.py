@@ -88,6 +88,8 @@ ROWS: dict[str, dict[str, Any]] = {
     "gold standard": {"question": "Q?", "Gold Standard": "Paris", "System Output": "Paris"},
     "a person's answer": {"question": "Q?", "human_answer": "Paris", "rag_answer": "Paris"},
     "possessive": {"Question": "Q?", "Correct Answer:": "Paris", "Model's Answer": "Paris"},
+    "a model's version": {"Prompt": "Q?", "Gold Answer": "Paris", "GPT-4 Answer": "Paris", "Correct (Y/N)": "Y"},
+    "Russian": {"Вопрос": "Q?", "Эталон": "Paris", "Ответ": "Paris"},
     "German": {"Frage": "Q?", "Referenz": "Paris", "Antwort": "Paris"},
     "Japanese": {"問題": "Q?", "正解": "Paris", "回答": "Paris"},
     "actual and predicted": {"question": "Q?", "actual": "Paris", "predicted_answer": "Paris"},
@@ -135,8 +137,8 @@ def test_a_user_may_name_a_key_of_an_object() -> None:
 
 
 def test_labels_without_a_use_are_named() -> None:
-    row = {"gold": "a", "output": "b", "is_correct": "right", "correct": "Paris", "score": 7, "label": "Paris"}
-    assert verdict_columns(list(row), detect_columns(Path("x"), list(row), {}), [row]) == ["is_correct"]
+    row = {"gold": "a", "output": "b", "Is correct?": "right", "correct": "Paris", "score": 7, "label": "Paris"}
+    assert verdict_columns(list(row), detect_columns(Path("x"), list(row), {}), [row]) == ["Is correct?"]
 
 
 @pytest.mark.parametrize("part", ["question", "model", "task", "label"])
