@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 from pydantic import ValidationError
 
-from bert_judge.candidates.importers.column_names import detect_columns
+from bert_judge.candidates.importers.column_names import detect_columns, get_cell
 from bert_judge.judges.protocol import Label
 from bert_judge.runtime.errors import InputError
 from bert_judge.serve.bodies import RowBody, check_items
@@ -144,9 +144,8 @@ def _read_state(state: Any) -> RowBody:
         fields |= {f"{name}.{key}": part for key, part in value.items()} if isinstance(value, Mapping) else {name: value}
     try:
         columns = detect_columns(Path("state"), list(fields), {}, sample=[fields])
-        texts = {
-            role: fields[column] for role, column in columns.items() if role in RowBody.model_fields and fields[column] is not None
-        }
+        cells = {role: get_cell(fields, column) for role, column in columns.items() if role in RowBody.model_fields}
+        texts = {role: cell for role, cell in cells.items() if cell is not None}
         return RowBody.model_validate(texts)
     except InputError:
         _reject("state", f"cannot tell which of its fields is which: {', '.join(map(repr, list(fields)[:20]))}")

@@ -65,7 +65,8 @@ def _parsed_rows(path: Path, id_column: str | None = None) -> Iterator[LocatedRe
         parsers["id"] = (id_column, values.parse_text)
     for location, record in source.records():
         row = {
-            name: values.parse_cell(path, location, column, parse, record.get(column)) for name, (column, parse) in parsers.items()
+            name: values.parse_cell(path, location, column, parse, column_names.get_cell(record, column))
+            for name, (column, parse) in parsers.items()
         }
         yield location, {"question": "", **row}
 

@@ -69,7 +69,7 @@ def test_second_files_are_named_on_the_command_line(tmp_path: Path) -> None:
     assert pd.read_parquet(tmp_path / "a.parquet")["candidate"].tolist() == ["It is Paris."]
     candidates = document(tmp_path / "t" / "m" / "candidates.json", ["x"])
     scores = document(tmp_path / "scores.json", [1])
-    questions = jsonl(tmp_path / "task.jsonl", [{"question": "q", "reference": "x"}])
+    questions = jsonl(tmp_path / "task.jsonl", [{"doc": {"question": "q", "reference": "x"}}])
     assert run("import", candidates, "-o", "b.parquet", "--references", questions, "--scores", scores).exit_code == 0
     assert pd.read_parquet(tmp_path / "b.parquet")["label"].tolist() == [1.0]
 
