@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -185,13 +185,14 @@ def _option_columns(columns: Sequence[str]) -> dict[str, str]:
     return {f"{OPTION}{label}": options[label] for label in labels} if are_consecutive and enough else {}
 
 
-def _split_words(name: str) -> list[str]:
+@lru_cache(maxsize=1024)
+def _split_words(name: str) -> tuple[str, ...]:
     """Return the words of a name in the singular: `goldenAnswers` is golden, answer."""
     spaced = re.sub(r"(?<=[a-z\d])(?=[A-Z])", " ", _strip_folders(name))
     vocabulary = frozenset().union(*_vocabulary()["words"].values())
     # Without numbers: "GPT-4 answer".
     words = re.findall(r"[^\W\d_]+", re.sub(r"['’]s\b", "", spaced.casefold()))
-    return [word[:-1] if word.endswith("s") and word[:-1] in vocabulary else word for word in words]
+    return tuple(word[:-1] if word.endswith("s") and word[:-1] in vocabulary else word for word in words)
 
 
 def _strip_folders(name: str) -> str:
@@ -205,6 +206,7 @@ def _strip_folders(name: str) -> str:
     return name if is_gold or not last else last
 
 
+@lru_cache(maxsize=1024)
 def _normalize(name: str) -> str:
     spaced = re.sub(r"(?<=[a-z\d])(?=[A-Z])", " ", _strip_folders(name))
     return re.sub(r"[\W_]+", "_", spaced).strip("_").casefold()

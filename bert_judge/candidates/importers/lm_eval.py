@@ -59,7 +59,10 @@ class LMEvalReader:
         target = _parse_target(record["target"])
         if isinstance(self.choices, list) and str(target).isdecimal() and int(str(target)) < len(self.choices):
             return question, [self.choices[int(str(target))]]
-        options = next((parsed for key in OPTION_KEYS if (parsed := parse_options(fields.get(key)))), None)
+        # CMMLU and others have a key per option.
+        by_letter = {key.upper(): fields[key] for key in "abcdefghij" if key in fields}
+        cells = [*map(fields.get, OPTION_KEYS), by_letter if len(by_letter) > 2 else None]
+        options = next((parsed for cell in cells if (parsed := parse_options(cell))), None)
         if options:
             return apply_options(question, target, options, _index_base(target, options, fields))
         return question, _references(target, fields)

@@ -63,6 +63,7 @@ def test_samples_that_the_harness_wrote_itself() -> None:
         ("other", {"doc": {"question": "q?"}, "target": "[not a list]"}, "q?", ("[not a list]",)),
         ("mmlu", {"doc": {"question": "q?", "choices": ["x", "y"]}, "target": "1"}, "q?\n(A) x\n(B) y", ("B", "y")),
         ("mmlu", {"doc": {"question": "q?", "choices": ["x", "y"]}, "target": "y"}, "q?\n(A) x\n(B) y", ("B", "y")),
+        ("cmmlu", {"doc": {"Question": "q?", "A": "x", "B": "y", "C": "z"}, "target": "B"}, "q?\n(A) x\n(B) y\n(C) z", ("B", "y")),
     ],
 )
 def test_references_are_what_the_task_means(
