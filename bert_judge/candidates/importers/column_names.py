@@ -55,7 +55,12 @@ def detect_columns(
     for role, names in vocabulary["names"].items():
         if role in detected or (role == "label" and not with_label):
             continue
-        if named := _find_column(path, role, columns, names):
+        named = _find_column(path, role, columns, names)
+        is_label = role == "references" and named is not None and named.casefold().endswith("label")
+        # A label next to an answer may be an annotator's verdict.
+        if is_label and _are_verdicts([get_cell(row, str(named)) for row in sample]):
+            named = None if any(_normalize(name) in vocabulary["ambiguous"] for name in columns) else named
+        if named:
             detected[role] = named
     if "choices" not in detected:
         detected |= _option_columns([name for name in columns if name not in detected.values()])
@@ -67,8 +72,10 @@ def detect_columns(
         if role not in detected and (fallback := _find_fallback(role, columns, names, detected, sample)):
             detected[role] = fallback
     if missing := [role for role in required if role not in detected]:
-        nested = _nested_columns([name for name in columns if name not in user_columns.values()], sample)
-        if nested:
+        # First within the columns without a role.
+        without_role = [name for name in columns if name not in detected.values()]
+        not_named = [name for name in columns if name not in user_columns.values()]
+        if nested := _nested_columns(without_role, sample) or _nested_columns(not_named, sample):
             rest = [name for name in columns if name not in {column.rpartition(".")[0] for column in nested}]
             return detect_columns(path, [*rest, *nested], user_columns, required, with_label, sample)
         raise InputError(
@@ -107,7 +114,8 @@ def get_cell(record: Record, column: str) -> Any:
 def _nested_columns(columns: Sequence[str], sample: Sequence[Record]) -> list[str]:
     """Return the dotted names of the members of columns of objects."""
     cells = [(name, get_cell(record, name)) for name in columns for record in sample]
-    return list(dict.fromkeys(f"{name}.{key}" for name, cell in cells if isinstance(cell, Mapping) for key in cell))
+    members = (f"{name}.{key}" for name, cell in cells if isinstance(cell, Mapping) for key in cell if "." not in key)
+    return list(dict.fromkeys(members))
 
 
 def _find_column(path: Path, role: str, columns: Sequence[str], names: Sequence[str]) -> str | None:

@@ -79,6 +79,12 @@ ROWS: dict[str, dict[str, Any]] = {
         "response": {"output": "Paris", "cached": False},
     },
     "OpenAI evals log": {"event_id": 1, "data": {"prompt": "Q?", "expected": "Paris", "sampled": "Paris", "correct": True}},
+    "a log of requests": {
+        "request": {"messages": MESSAGES[:1]},
+        "response": {"choices": [{"message": MESSAGES[1]}]},
+        "metadata": {"expected": "Paris"},
+    },
+    "an annotator's label": {"question": "Q?", "answer": "Paris", "model_answer": "Paris", "gold_label": "correct"},
     "Weave": {"inputs": {"example": {"question": "Q?", "expected": "Paris"}}, "output": "Paris"},
     "LangChain": {"query": "Q?", "answer": "Paris", "result": "Paris"},
     "words with text": {"input_text": "Q?", "answer_text": "Paris", "generated_text": "Paris"},
@@ -127,6 +133,12 @@ def test_what_is_ambiguous_is_refused_with_the_option(row: dict[str, Any], says:
     with pytest.raises(InputError) as caught:
         detect_columns(Path("x"), list(row), {}, sample=[row])
     assert says in str(caught.value) and "; set --" in str(caught.value)
+
+
+def test_keys_with_dots_are_not_searched() -> None:
+    row = {"question": "q", "response": "a", "meta": {"gold.answer": "a"}}
+    with pytest.raises(InputError, match="cannot tell which column holds the references"):
+        detect_columns(Path("x"), list(row), {}, sample=[row])
 
 
 def test_a_user_may_name_a_key_of_an_object() -> None:
