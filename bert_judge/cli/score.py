@@ -1,6 +1,5 @@
 """`bert-judge score`: append verdicts to a file of answers."""
 
-import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -136,13 +135,7 @@ def _make_reader(
         return kind.make_reader(source.path, CompanionFiles()) if kind.is_annotatable else plain, "the file's own verdicts"
     _check_reference_file(file, source, columns.get("references", ""))
     detected = column_names.detect_columns(source.path, source.columns, columns, sample=sample)
-    # A column `score` is rather that of another judge.
-    labels = [
-        name
-        for name in column_names.verdict_columns(source.columns, detected, sample)
-        if re.split("[./]", name)[-1].casefold() != "score"
-    ]
-    if labels:
+    if labels := column_names.verdict_columns(source.columns, detected, sample):
         detected.setdefault("label", labels[0])
     log("; ".join(f"{role}: {column!r}" for role, column in detected.items()))
     return make_column_reader(detected, source.format == "csv", sample), f"the column {detected.get('label')!r}"

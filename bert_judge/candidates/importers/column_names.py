@@ -95,7 +95,8 @@ def detect_columns(
 
 def verdict_columns(columns: Sequence[str], detected: Mapping[str, str], sample: Sequence[Record]) -> list[str]:
     """Return the columns that hold verdicts, by name and values, and have no role."""
-    names = _vocabulary()["names"]["label"]
+    # A column `score` is rather that of another judge.
+    names = set(_vocabulary()["names"]["label"]) - {"score"}
     return [
         name
         for name in columns

@@ -149,7 +149,7 @@ def test_a_user_may_name_a_key_of_an_object() -> None:
 
 
 def test_labels_without_a_use_are_named() -> None:
-    row = {"gold": "a", "output": "b", "Is correct?": "right", "correct": "Paris", "score": 7, "label": "Paris"}
+    row = {"gold": "a", "output": "b", "Is correct?": "right", "correct": "Paris", "score": 1, "label": "Paris"}
     assert verdict_columns(list(row), detect_columns(Path("x"), list(row), {}), [row]) == ["Is correct?"]
 
 
