@@ -124,7 +124,9 @@
   // --- the table ---
 
   const clippedText = (cell) => {
-    const block = createElement("div", cell.getValue().slice(0, 240), "clip");
+    const block = createElement("div", undefined, "clip");
+    // A name such as multiple_choice_test is broken after an underscore.
+    for (const part of cell.getValue().slice(0, 240).split(/(?<=_)/)) block.append(part, document.createElement("wbr"));
     block.dir = "auto";
     return block;
   };
@@ -143,7 +145,7 @@
   function columns() {
     const base = [
       { title: "Model", field: "model", widthGrow: 1, minWidth: 110, formatter: clippedText, responsive: 0 },
-      { title: "Task", field: "task", widthGrow: 1, minWidth: 100, formatter: clippedText, responsive: 4, visible: all.names.task.length > 1 },
+      { title: "Task", field: "task", widthGrow: 1, minWidth: 110, formatter: clippedText, responsive: 4, visible: all.names.task.length > 1 },
       { title: "Question", field: "question", widthGrow: 2, minWidth: 150, formatter: clippedText, responsive: 3 },
       { title: "Answer", field: "answer", widthGrow: 2, minWidth: 130, formatter: clippedText, responsive: 0 },
       { title: "Status", field: "status", width: 90, formatter: clippedText, responsive: 5, visible: all.names.status.length > 1 },

@@ -4,6 +4,7 @@ import atexit
 import gc
 import logging
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -50,8 +51,8 @@ def job_log(path: str | Path | None, offline: bool = True) -> Iterator[None]:
         offline: keep the Hugging Face libraries offline. Only the stage that downloads passes False.
 
     Raises:
-        SystemExit: 1 for an `InputError`, after printing `error: …` for each of its lines on stderr. Other exceptions propagate,
-            with their traceback in the log.
+        SystemExit: 1 for an `InputError`, after printing `error: …` for each of its lines on stderr; 130 after Ctrl-C. Other
+            exceptions propagate, with their traceback in the log.
     """
     disable_progress_bars()
     limit_garbage_collection()
@@ -68,6 +69,9 @@ def job_log(path: str | Path | None, offline: bool = True) -> Iterator[None]:
                 # One write: jobs share this stream, and `print` writes line ends separately.
                 sys.stderr.write(f"error: {escape_controls(line)}\n")
             raise SystemExit(1) from error
+        except KeyboardInterrupt as error:
+            log.error("interrupted; repeat the command to resume")
+            raise SystemExit(128 + signal.SIGINT) from error
         except Exception:
             log.exception("the job failed")
             raise

@@ -155,7 +155,8 @@ def _column_by_field(path: Path, columns: list[str]) -> Mapping[str, str]:
 def _to_row(record: Mapping[str, Any], columns: Mapping[str, str], verdict_column: str) -> dict[str, Any]:
     def value_of(field: str, default: Any) -> Any:
         value = record.get(columns[field]) if field in columns else None
-        return default if value is None else value
+        # `import` writes empty texts for what a file lacks.
+        return default if value is None or (isinstance(value, str) and not value) else value
 
     prefix = verdict_column.removesuffix("verdict")
     score, references = record.get(f"{prefix}score"), value_of("references", [])

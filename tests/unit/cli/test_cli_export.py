@@ -107,6 +107,12 @@ def test_scored_file_is_aggregated_by_model_and_task(tmp_path: Path, scored: Pat
     assert float(high["accuracy"]) == float(high["invalid"]) == pytest.approx(1 / 3)
 
 
+def test_an_empty_name_is_a_missing_one(tmp_path: Path) -> None:
+    source = jsonl(tmp_path / "scored.jsonl", [ROWS[0] | {"model": "", "task": "", "verdict": "correct", "score": 1.0}])
+    header, _, row = exported(tmp_path, source, "markdown").read_text("utf-8").splitlines()
+    assert [header.split("|")[2].strip(), row.split("|")[1].strip()] == ["answers", "model"]
+
+
 def test_latex_is_escaped_and_sorted_by_accuracy(tmp_path: Path, scored: Path) -> None:
     lines = exported(tmp_path, scored, "latex").read_text("utf-8").splitlines()
     assert lines[2] == r"model & other & gsm8k\_test \\"

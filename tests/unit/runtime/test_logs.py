@@ -65,6 +65,13 @@ def test_other_errors_pass_on_with_their_traceback_in_the_log(tmp_path: Path, ca
     assert capsys.readouterr().err == ""
 
 
+def test_ctrl_c_is_one_line_in_the_log(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit) as caught, job_log(tmp_path / "job.log"):
+        raise KeyboardInterrupt
+    [line] = (tmp_path / "job.log").read_text("utf-8").splitlines()
+    assert caught.value.code == 130 and line.endswith("interrupted; repeat the command to resume")
+
+
 def test_nothing_is_left_behind(tmp_path: Path) -> None:
     root, ours = logging.getLogger(), logging.getLogger("bert_judge")
     before = (list(root.handlers), root.level, ours.level, warnings.showwarning)
