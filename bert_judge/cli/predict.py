@@ -76,7 +76,7 @@ def _predict_one(candidate: str, references: Sequence[str], question: str, names
     for judge in judges:
         [label] = judge_rows(judge, [row])
         assert label is not None
-        score = f" {label.score:.4f}" if label.score is not None else f": {label.reason}"
+        score = f" {label.score:.3f}" if label.score is not None else f": {label.reason}"
         echo(f"{judge.name + ': ' if len(judges) > 1 else ''}{label.verdict}{score}")
 
 

@@ -456,9 +456,9 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
 
 def test_predict_answers_one_line() -> None:
     result = run("predict", "It is Paris.", "-r", "Lyon", "-r", "Paris", "-q", "Capital of France?")
-    assert result.exit_code == 0 and re.fullmatch(r"correct 0\.9\d{3}\n", result.stdout), result.output
+    assert result.exit_code == 0 and re.fullmatch(r"correct 0\.9\d{2}\n", result.stdout), result.output
     assert run("predict", "Rome", "-r", "Paris", "-j", "contains", "-j", "exact_match").stdout == (
-        "contains: incorrect 0.0000\nexact_match: incorrect 0.0000\n"
+        "contains: incorrect 0.000\nexact_match: incorrect 0.000\n"
     )
     assert run("predict", "<think>hm", "-r", "Paris", "-j", "contains").stdout == "invalid: unfinished reasoning\n"
     assert run("predict", "x").stderr.endswith("error: no reference answer is given; set --reference\n")
