@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 import yaml
 
-from bert_judge.cli.options import DataFolder, Settings, read_config
+from bert_judge.cli.options import DataFolder, Settings, parse_settings, read_config
 from bert_judge.cli.run import snakemake_command
 from bert_judge.cli.terminal import log
 from bert_judge.runtime.errors import InputError
@@ -32,7 +32,7 @@ def audit(
     """
     overrides = list(settings or [])
     if labels:
-        block = {"labels": [str(path) for path in labels]}
+        block = {**(parse_settings(settings, None).get("audit") or {}), "labels": [str(path) for path in labels]}
         overrides.append(f"audit={yaml.safe_dump(block, default_flow_style=True, width=10**6).strip()}")
     command = snakemake_command(config, ["audit"], cores=cores, settings=overrides, data=data)
     if not read_config([config], overrides)[1].get("audit"):

@@ -64,7 +64,7 @@ def read_token(file: Path | None) -> str | None:
         try:
             token, origin = file.read_text("utf-8").strip(), str(file)
         except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"--token-file {file}: cannot be read: {error}") from error
+            raise InputError(f"--token-file {file}: cannot be read: {getattr(error, 'strerror', 'not UTF-8 text')}") from error
     else:
         token, origin = os.environ.get(TOKEN_VARIABLE, "").strip(), TOKEN_VARIABLE
         if not token:

@@ -13,7 +13,7 @@ from bert_judge.judges.protocol import Judge, Label, Row
 from bert_judge.labels import judge_loading
 from bert_judge.labels.judge_loading import JudgeReference, NamedJudge
 from bert_judge.labels.score_file.score_file import judge_rows
-from bert_judge.runtime.errors import ConfigError, InputError
+from bert_judge.runtime.errors import ConfigError, InputError, suggest
 from bert_judge.serve.batcher import Batcher
 from bert_judge.serve.limits import Limits, RequestRejected
 from bert_judge.serve.metrics import Metrics
@@ -126,7 +126,7 @@ def _configured_judges(names: Sequence[str], files: Sequence[Path], results: Pat
     raw = config_files.merge(files)
     configured = list(raw.get("judges") or {})
     if unknown := [name for name in names if name not in configured]:
-        raise InputError(f"--judge {unknown[0]}: not in {files[-1]}; available: {', '.join(configured)}")
+        raise InputError(f"--judge {unknown[0]}: not in {files[-1]}; {suggest(unknown[0], configured)}")
     references = []
     for name in names or configured:
         try:

@@ -122,6 +122,15 @@ def test_a_command_without_its_input_says_what_to_do(started: list[list[str]], a
     assert result.exit_code == 1 and result.output.startswith(message) and result.output.count("\n") == 1
 
 
+def test_the_labels_of_an_audit_are_added_to_its_settings(started: list[list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subprocess, "run", lambda command, **_: started.append(command) or subprocess.CompletedProcess(command, 3))
+    Path("sheet.csv").write_text("id,rate,verdict\n")
+    arguments = ["audit", "mine.yaml", "--config", "audit={judge: lenient}", "--labels", "sheet.csv"]
+    assert CliRunner().invoke(app, arguments).exit_code == 3
+    # The last of several settings of a key counts.
+    assert "audit={judge: lenient, labels: [sheet.csv]}" in started[0]
+
+
 def test_a_misspelled_command_has_a_suggestion() -> None:
     result = CliRunner().invoke(app, ["scor"])
     assert result.exit_code == 2 and "Did you mean 'score'?" in result.output
