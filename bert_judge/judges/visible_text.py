@@ -47,7 +47,7 @@ _MARK = re.compile(
     # A control token ends the answer, unless a sentence goes on behind it.
     r"|(?P<end>(?:<[|｜](?:im_end|eot_id|eom_id|end|return|call|endoftext|END_RESPONSE|END_OF_TURN_TOKEN|user|system"
     r"|(?:end[_▁]of[_▁]\w{1,20}))[|｜]>|</s>|<eo[as]>|<pad>|<end_of_turn>|\[END FINAL RESPONSE\]|\[/?INST\])(?! ?[a-z,.;:)`'\"?])"
-    r"|</(?:final_?)?answer>\s*\Z)"
+    r"|</(?:final_?)?answer>\s{0,20}\Z)"
     r"|(?P<start><\|(?:im_start|start|start_header_id)\|>(?:assistant)?(?:<\|end_header_id\|>)?|<\|(?:assistant|message|begin_of_text|CHATBOT_TOKEN)\|>|<s>))",
     re.IGNORECASE,
 )

@@ -19,8 +19,8 @@ def extract_choice(text: str, options: Mapping[str, str], is_statement: bool = F
 
     A text that states several options gives their letters together, "AB", which is no option. Tried in this order: the text is an
     option; the last "the answer is (B)" or box; the final answer or box mentions a single option; the last "choose B" or "B is
-    correct"; the only marked letter that is not rejected; the last or first line; the only option mentioned. `is_statement`: the
-    text is an extracted answer, so that its first letter is a statement.
+    correct"; the only letter that is marked, or starts a line, and is not rejected; the last or first line; the only option
+    mentioned. `is_statement`: the text is an extracted answer, so that its first letter is a statement.
     """
     if not options or SIGNED_LETTER.fullmatch(text):
         return None
@@ -40,6 +40,7 @@ def extract_choice(text: str, options: Mapping[str, str], is_statement: bool = F
         or _option_in(box, options)
         or _combine(scan.by_cue["choose"], options)
         or _only(scan.marked - scan.rejected)
+        or _only(scan.lined - scan.rejected)
         or _option_at_the_edge(text, options)
         or _only_option_in(text, options, scan.rejected)
         or _only(scan.bare - scan.rejected)
@@ -112,6 +113,7 @@ class _Scan:
         # The last letters that follow a phrase of each kind: the stated, the selected and the first ones.
         self.by_cue: dict[str, list[str]] = {"statement": [], "choose": [], "opening": []}
         self.marked: set[str] = set()
+        self.lined: set[str] = set()
         self.rejected: set[str] = set()
         self.bare: set[str] = set()
         # The last phrase before a letter, with its end; the last letters, joined by "and", with their end.
@@ -149,6 +151,7 @@ class _Scan:
                 self.bare.add(letter)
         else:
             self.marked.add(letter)
+            self.lined |= {letter} if kind == "lined" else set()
         is_whole = kind in ("labelled", "wrapped") or bool(_TERMINAL.match(text, letter_end))
         if self._group and letter not in self._group and self._joins_group(start, is_whole):
             self._group.append(letter)

@@ -92,7 +92,8 @@ _EXPLANATION = re.compile(r"\W*(?:i hope|explanation|because|since|reason|ration
 # After "####", which is also a heading of the fourth level: a number, or the last line.
 _HASHES_ANSWER = re.compile(r"[^\S\n]*+(?:[-+−$€£¥\\(\d]|[^#\s][^\n]*\s*\Z)")
 _WRAPPED = re.compile(r"\$\$?([^$]+)\$\$?|\\\((.+)\\\)|\\\[(.+)\\\]|<(b|i|em|strong)>(.+)</\4>", re.DOTALL)
-_QUOTATION = re.compile(r"^[^\S\n]{0,3}>[^\S\n](?=[A-Z][a-z]|[^\x00-\x7f]{2})", re.MULTILINE)
+# The mark of a Markdown quotation; "> 5" is a relation.
+QUOTATION = re.compile(r"^[^\S\n]{0,3}>[^\S\n](?=[A-Z][a-z]|[^\x00-\x7f]{2})", re.MULTILINE)
 _DECORATION = " \t\r\n*_`~\"'“”«»「」『』‘’"
 # Decoration that is part of an answer: the negation of ~p, the derivative f', the factorial n!.
 _NEGATED = re.compile(r"[\s\"'`*]*(~(?=\w))")
@@ -189,11 +190,6 @@ def _read_number(match: re.Match[str]) -> str:
         number = format(Decimal(f"{number}e{exponent.replace('−', '-')}"), "f")
     denominator = f"/{match['below']}" if match["below"] else ""
     return f"{sign}{number}{denominator}{match['percent'] or ''}"
-
-
-def strip_quotation(text: str) -> str:
-    """Remove the marks of Markdown quotations; "> 5" may be a relation."""
-    return _QUOTATION.sub("", text) if ">" in text else text
 
 
 def extract_full_text(text: str) -> str | None:

@@ -14,16 +14,7 @@ from typing import Any, NamedTuple
 
 from bert_judge.judges.lexical import LexicalJudgeConfig, choices, extraction
 from bert_judge.judges.lexical.extraction import is_same_text, names_another_unit, unwrap
-from bert_judge.judges.lexical.latex_forms import (
-    has_formulas,
-    is_formula,
-    last_decimal,
-    last_formula,
-    last_list,
-    last_predicate,
-    remove_names,
-    rewrite_notation,
-)
+from bert_judge.judges.lexical.latex_forms import find_expression, has_formulas, is_formula, remove_names, rewrite_notation
 from bert_judge.judges.lexical.math_worker import MathResult, MathVerifier
 from bert_judge.judges.lexical.normalization import drop_percent, join_scales, normalize_words, split_words
 from bert_judge.judges.lexical.options import Expectation, expected_choice, match_option, name_option
@@ -45,7 +36,7 @@ _IDLE_SPACE = re.compile(r"\s+(?!\w)|(?<!\w)\s+")
 # One of two names may have it: a middle initial, or a hyphen (Spider-Man, e-mail, COVID-19, F-16), which is no minus there.
 _OPTIONAL = re.compile(
     r"(?<=[^\W\d_]{2}) [A-Z]\.?(?= [A-Z][^\W\d_])"
-    r"|(?<=[^\W\d_]{3})-(?=[A-Z]|[a-z]{3}|\d\d)|-(?:(?<=\b[ET]-)|(?<=\b[et]-))(?=[a-z]{4})|(?<=\b[A-Z])-(?=\d\d)"
+    r"|(?<=[^\W\d_]{3})-(?=[A-Z]|[a-z]{3}|\d\d)|(?<=[A-Z][a-z])-(?=[A-Z][a-z])|-(?:(?<=\b[ET]-)|(?<=\b[et]-))(?=[a-z]{4})|(?<=\b[A-Z])-(?=\d\d)"
 )
 # Characters of an extracted answer in a label.
 _MAX_RAW = 300
@@ -97,7 +88,7 @@ class LexicalJudge:
         text = strip_reasoning(row.candidate)
         if text is None:
             return invalid(UNFINISHED)
-        text = extraction.strip_quotation(text)
+        text = extraction.QUOTATION.sub("", text)
         references = [extraction.extract_reference(reference) for reference in row.references]
         if may_be_identical and any(is_same_text(reference, text) for reference in (*row.references, *references)):
             return decided(1.0, reason="identical", raw=text[:_MAX_RAW])
@@ -184,15 +175,7 @@ class LexicalJudge:
             # Without a marker: the text itself if it is a formula, else its last list or formula, and only then its last number.
             if extractor == "last_number":
                 answer = extraction.extract_last_number(remove_names(text)) or text
-            answer = (
-                text.strip().rstrip(".")
-                if is_formula(unwrap(text))
-                else last_list(text, references)
-                or last_formula(text)
-                or last_decimal(text)
-                or last_predicate(remove_names(text))
-                or answer
-            )
+            answer = text.strip().rstrip(".") if is_formula(unwrap(text)) else find_expression(text, references) or answer
         elif extractor == "boxed" and "final_answer" in self.settings.extract:
             # A box of an intermediate result, and an answer stated after it.
             later = extraction.extract_final_answer(text[find_boxes(text)[-1].end :])

@@ -51,10 +51,10 @@ _SEVERAL = re.compile(r",\s|\b(?:and|or)\b")
 _LIST = re.compile(r"[-−]?\d+(?:\.\d+)*(?:(?:,?\s(?:and|or)\s|,\s)[-−]?\d+(?:\.\d+)*)+")
 # "The formula is n^2 - n.": the end of the last line.
 _PREDICATE = re.compile(r".*\b(?:is|are|equals?|be)\s+(\S.*)", re.DOTALL)
-_DENOMINATORS = ("half", "third", "quarter", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+_DENOMINATORS = {"half": 2, "halve": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "eighth": 8, "tenth": 10}
+# "one half", "two and a half", "negative three-fourths"
 _WORDED_FRACTION = re.compile(
-    r"(?P<sign>(?:negative|minus)\s)?(?:(?P<integer>[a-z-]{2,20})\sand\s)?(?:(?P<numerator>[a-z]{1,10})[\s-])?"
-    rf"(?P<denominator>{'|'.join(_DENOMINATORS)}|fourth|halve)s?"
+    rf"(negative |minus )?(?:([a-z-]{{3,20}}) and )?(?:([a-z]{{1,10}})[ -])?({'|'.join(_DENOMINATORS)})s?", re.IGNORECASE
 )
 _MODULAR = re.compile(r"\\equiv|\\[pb]?mod(?![a-z])|(?<![a-zA-Z])mod(?![a-zA-Z])")
 
@@ -133,9 +133,11 @@ def last_decimal(text: str) -> str | None:
     return decimals[-1][0] if decimals and not re.search(r"\d", text[decimals[-1].end() :]) else None
 
 
-def last_predicate(text: str) -> str | None:
-    """Return what follows the last "is" of a text's last line, if that is a formula."""
-    match = _PREDICATE.fullmatch(text.strip().rsplit("\n", 1)[-1][-300:])
+def find_expression(text: str, references: Sequence[str]) -> str | None:
+    """Return the last list, formula or decimal of a text without a marker, or what follows the last "is" of its last line."""
+    if expression := last_list(text, references) or last_formula(text) or last_decimal(text):
+        return expression
+    match = _PREDICATE.fullmatch(remove_names(text).strip().rsplit("\n", 1)[-1][-300:])
     formula = match[1].rstrip(".") if match else ""
     return formula if is_formula(formula) else None
 
@@ -183,20 +185,18 @@ def _write_repeating_decimal(match: re.Match[str]) -> str:
 
 
 def _write_worded_fraction(match: re.Match[str]) -> str:
-    """Write "one half", "two and a half" and "negative three-fourths" as LaTeX."""
-    integer, numerator = (" ".join(normalize_words(number or "zero")) for number in (match["integer"], match["numerator"] or "one"))
-    name = match["denominator"].replace("fourth", "quarter").replace("halve", "half")
-    denominator = _DENOMINATORS.index(name) + 2
-    if not integer.isdecimal() or not (numerator.isdecimal() or numerator in ARTICLES):
+    integer, numerator = (" ".join(normalize_words(word or default)) for word, default in ((match[2], "zero"), (match[3], "one")))
+    numerator = "1" if numerator in ARTICLES else numerator
+    if not (integer.isdecimal() and numerator.isdecimal()):
         return match[0]
-    value = int(integer) * denominator + int(numerator if numerator.isdecimal() else 1)
-    return rf"{'-' if match['sign'] else ''}\frac{{{value}}}{{{denominator}}}"
+    denominator = _DENOMINATORS[match[4].lower()]
+    return rf"{'-' if match[1] else ''}\frac{{{int(integer) * denominator + int(numerator)}}}{{{denominator}}}"
 
 
 def _read_number_words(text: str) -> str:
     """Write twenty-five, negative five and 1.5 million in digits."""
     if (len(text) <= 100 and text[-1:].isalpha() and not text.isalpha()) or (text.isalpha() and len(text) > 2):
-        if fraction := _WORDED_FRACTION.fullmatch(text.lower()):
+        if fraction := _WORDED_FRACTION.fullmatch(text):
             return _write_worded_fraction(fraction)
         words = join_scales(normalize_words(text))
         # "ten dollars", "fifty percent"; a longer text may use "one" as a pronoun.

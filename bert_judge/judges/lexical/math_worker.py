@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from typing import NamedTuple
 
-from bert_judge.judges.lexical.latex_forms import differ_in_notation, math_verify_forms, read_literal
+from bert_judge.judges.lexical.latex_forms import differ_in_notation, is_formula, math_verify_forms, read_literal
 
 CHUNK = 64
 # Excessive allocations end in a MemoryError of the worker.
@@ -139,7 +139,9 @@ class _Comparer:
             return MathResult(None, f"Math-Verify gave up: {error.__name__}")
         if not golds:
             return MathResult(False, "no reference is a mathematical expression; compared as text")
-        return MathResult(False, None) if expressions else MathResult(None, "no mathematical expression in the answer")
+        # LaTeX that Math-Verify cannot read is another formula.
+        is_other = bool(expressions) or ("\\" in answer and is_formula(answer))
+        return MathResult(False, None) if is_other else MathResult(None, "no mathematical expression in the answer")
 
     def _are_equal(self, reference: str, gold: list[object], answer: str, expressions: list[object]) -> bool:
         literals = read_literal(reference), read_literal(answer)

@@ -83,7 +83,7 @@ _UNIT = re.compile(
     r"\d(?=(?:[kcmn]?m|k?g|mg|lbs?|oz|mph|kph|ft|[kmg]w|[kmg]?hz|[kmgt]b|ml|[ap]m|mins?|hrs?|secs?|million|billion)(?!\w))"
 )
 _INITIALS = re.compile(r"\.(?<=[^\W\d_]\.)(?<![^\W_][^\W\d_]\.)\s+(?=[^\W\d_](?:\.|\s*$))")
-_SPACED_INITIALS = re.compile(r" (?<=[A-Z] )(?<![\w'’.-][A-Z] )(?=(?:[A-Z] )+[A-Z][a-z])")
+_SPACED_INITIALS = re.compile(r" (?<=[A-Z] )(?<![\w'’.-][A-Z] )(?=(?:[A-Z] ){1,3}[A-Z][a-z])")
 # Punctuation inside one word: it's, O'Neill, U.S.
 _INSIDE_WORD = re.compile(r"['’‘ʼ`´](?!(?<=\d.)\d)|\.(?<=[^\W\d_]\.)(?=[^\W\d_]\b)")
 # In scripts without spaces between words, and in Hangul, whose particles are suffixes, every character is a word.

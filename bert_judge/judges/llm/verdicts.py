@@ -16,8 +16,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from bert_judge.candidates.generators.parsing import split_reasoning, start_marker
-from bert_judge.judges.visible_text import strip_invisible
+from bert_judge.judges.visible_text import strip_invisible, strip_reasoning
 
 POSITIVE, NEGATIVE = "correct", "incorrect"
 
@@ -42,7 +41,6 @@ _FORMATTING = re.compile(
     r"(?im)\\?[*_`~]|^[ \t]{0,3}#{1,6}(?=[ \t])|</?(?:b|i|u|em|strong|span|code|pre|p|div|br|h[1-6])(?:\s[^<>\n]{0,80})?/?>"
 )
 _QUOTED_LINES = re.compile(r"(?m)^[ \t]{0,3}>.*$")
-_REASONING_ENDS = ("</think>", "</thinking>", "</thought>", "</reasoning>", "[/THINK]")
 
 # Characters searched before and after a marker; a verdict is shorter.
 _BEFORE, _AFTER = 80, 160
@@ -129,13 +127,8 @@ def strip_quotes(text: str, codes: Sequence[str], candidate: str = "") -> str | 
     # A candidate that is only a verdict looks like the judge's own and must not remove it.
     if _marked_verdict(candidate) and not (len(candidate) <= _BEFORE and _VERDICT_ONLY.match(candidate)):
         text = text.replace(candidate, "\n")
-    for end in _REASONING_ENDS:
-        if end in text or text.lstrip().startswith(str(start_marker(end))):
-            split = split_reasoning(text, end)
-            if not split.finished:
-                return None
-            text = split.answer
-    return _QUOTED_LINES.sub("", text)
+    answer = strip_reasoning(text)
+    return None if answer is None else _QUOTED_LINES.sub("", answer)
 
 
 def _strip_fenced(text: str, code: str) -> str:

@@ -114,6 +114,8 @@ NUMBERS = [
     (MATH, ["2, 3, 5"], "The primes are 2, 3 and 5.", "correct"),
     (MATH, ["p \\wedge q"], "\\boxed{p \\land q}", "correct"),
     (MATH, ["p \\wedge q"], "\\boxed{p \\lor q}", "incorrect"),
+    (MATH, ["x \\in A"], "\\boxed{x \\notin A}", "incorrect"),
+    (MATH, ["\\emptyset"], "\\boxed{\\varnothing}", "correct"),
     (MATH, ["A \\cup B"], "\\boxed{A\\cup B}", "correct"),
 ]
 NAMES = [

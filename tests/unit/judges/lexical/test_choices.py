@@ -55,6 +55,8 @@ THREE = {"A": "salt", "B": "sugar", "C": "flour"}
         ("Ruling out A and C, between B and D, B is better.", "B"),
         ("I prefer B to A.", "B"),
         ("A: B", "B"),
+        ("B. Birds (A) do, and people of New York (C) too.", "B"),
+        ("Anything but B.", None),
         ("The answer is not A. It is B.", "B"),
         ("Answer: rules out C, leaving D", "D"),
         ("I would eliminate option B.", None),

@@ -208,6 +208,13 @@ def test_a_megabyte_takes_seconds(settings: dict[str, Any]) -> None:
     assert time.process_time() - started < 10
 
 
+@pytest.mark.parametrize("unit", ["A ", "A. ", "J. K ", "- ", "> A", "</answer> ", "is 5 ", "0.0", "May 5 "])
+def test_repetition_takes_linear_time(unit: str) -> None:
+    started = time.process_time()
+    label(LENIENT, ["17"], unit * 30_000)
+    assert time.process_time() - started < 3
+
+
 def test_a_lexical_judge_imports_nothing_heavy() -> None:
     code = (
         "import sys; from bert_judge.judges.lexical.judge import LexicalJudge; "

@@ -147,6 +147,8 @@ OUTPUTS: list[tuple[str, str | None, str]] = [
     # Reasoning left in the text.
     ("<think>Verdict: correct</think>They differ.\nVerdict: incorrect", NO, VERDICT_LINE),
     ("Verdict: correct? No.</think>\nVerdict: incorrect", NO, VERDICT_LINE),
+    ("<seed:think>Verdict: incorrect</seed:think>Verdict: correct", "correct", VERDICT_LINE),
+    ("◁think▷Verdict: incorrect", None, REASONING_TRUNCATED),
     ("<think>It is Paris. Verdict: correct", None, REASONING_TRUNCATED),
     ("<thought>It is Paris. Verdict: correct", None, REASONING_TRUNCATED),
     ("<think>Verdict: correct</think>", None, EMPTY_REPLY),
