@@ -181,4 +181,4 @@ def test_unknown_costs_are_dashes() -> None:
 def test_invalid_configuration_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "c.yaml").write_text("models: {}\n")
     with pytest.raises(InputError):
-        show_plan.plan(configfile=[tmp_path / "c.yaml"])
+        show_plan.plan(tmp_path / "c.yaml")

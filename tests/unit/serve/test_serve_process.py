@@ -264,7 +264,7 @@ def test_the_judges_of_a_configuration_are_those_that_are_there(tmp_path: Path, 
     for name, line in (
         ("later", "make it with bert-judge run"),
         ("truth", "only judges the answers of a run"),
-        ("nobody", "available: contains, truth, later, pairs"),
+        ("nobody", "choose one of: contains, truth, later, pairs"),
     ):
         with pytest.raises(InputError, match=line):
             judge_pool.select_judges([name], [file], tmp_path, Limits(), Metrics())

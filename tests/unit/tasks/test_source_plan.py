@@ -96,7 +96,7 @@ TASKS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "limit of nothing": ({"limit": {"gsm8k_test": 0}}, "tasks.limit.gsm8k_test: must be greater than 0; got 0"),
     # What is known depends on the task files that this process has loaded.
-    "unknown task": ({"test": ["gsm8k"]}, "tasks.test: unknown task 'gsm8k'; choose one of: "),
+    "unknown task": ({"test": ["gsm8k"]}, "tasks.test: unknown task 'gsm8k'; did you mean 'gsm8k_test'?"),
 }
 
 
