@@ -17,7 +17,7 @@ from transformers import AutoModelForCausalLM, AutoModelForSequenceClassificatio
 from transformers.models.eurobert import EuroBertConfig
 from transformers.models.qwen3 import Qwen3Config
 
-from bert_judge.judges.bert import inference, openvino
+from bert_judge.judges.bert import inference
 from bert_judge.judges.bert.backend import OPENVINO, Backend, BackendChoice, TorchBackend, choose_backend, has_openvino
 from bert_judge.judges.bert.encoding import EncodedRow
 from bert_judge.judges.bert.inference import batch_by_tokens
@@ -164,6 +164,9 @@ def large(lengths: Sequence[int]) -> tuple[dict[str, Run], float]:
 def backend_of(choice: BackendChoice, model: PreTrainedModel) -> Backend:
     if choice.backend == "torch":
         return TorchBackend(model, choice.precision)
+    # Not installed everywhere.
+    from bert_judge.judges.bert import openvino
+
     return openvino.convert(model, choice.precision)
 
 
