@@ -40,8 +40,8 @@ _NAME_WITH_DIGITS = re.compile(r"(?<![\\\w])(?!(?:Rs|INR|USD|EUR|GBP|JPY|CNY|RMB
 _REPEATING_DECIMAL = re.compile(r"(?<![\d.,])(\d{0,9})\.(\d{0,9})\\(?:overline|bar)\s?\{?(\d{1,9})\}?")
 _BASE = re.compile(r"\d_\s?\{?(\d+)")
 _PRIMES = re.compile(r"(?<![A-Za-z])[A-Za-z](?:\^\s?\{?)?(['’′]+)(?![A-Za-z])")
-# The first bracket around a whole text: {1, 2} is a set and (1, 2) is none.
-_BRACKET = re.compile(r"[\s$]*(?:\\left\s?)?\\?([(\[{])[^()\[\]{}\\]*(?:\\right\s?)?\\?[)\]}][\s$.]*")
+# The first bracket around a whole text: {1, 2} and \{1, 2\} are sets and (1, 2) is none; in ${1, 2}$ the braces are not printed.
+_BRACKET = re.compile(r"(?!\s*\$+\s*\{)[\s$]*(?:\\left\s?)?\\?([(\[{])[^()\[\]{}\\]*(?:\\right\s?)?\\?[)\]}][\s$.]*")
 _PROSE = re.compile(r"(?<![\\A-Za-z{])(?!(?:and|or|sin|cos|tan|cot|log|ln|mod)\b)[A-Za-z]{3,}(?![A-Za-z}])|\b(?:and|or)\s*$")
 # An interval that is closed at infinity, and an operator where degrees would have a power.
 _IMPROPER = re.compile(r"(?<!\\)\[\s*-\s*(?:\\infty|∞)|(?:\\infty|∞)\s*(?:\\right\s*)?\]|\d\s*\\circ")
@@ -49,6 +49,8 @@ _ROMAN = re.compile(r"[IVX]{2,}")
 _DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|(?:\d{1,4}\s?[年月日号時时分秒]\s?){1,6}")
 _SEVERAL = re.compile(r",\s|\b(?:and|or)\b")
 _LIST = re.compile(r"[-−]?\d+(?:\.\d+)*(?:(?:,?\s(?:and|or)\s|,\s)[-−]?\d+(?:\.\d+)*)+")
+# An area or a volume, which is a number with its unit.
+_AREA = re.compile(r".*\d\s?[kcm]?m[²³]\.?")
 # "The formula is n^2 - n.": the end of the last line.
 _PREDICATE = re.compile(r".*\b(?:is|are|equals?|be)\s+(\S.*)", re.DOTALL)
 _DENOMINATORS = {"half": 2, "halve": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "eighth": 8, "tenth": 10}
@@ -139,7 +141,7 @@ def find_expression(text: str, references: Sequence[str]) -> str | None:
         return expression
     match = _PREDICATE.fullmatch(remove_names(text).strip().rsplit("\n", 1)[-1][-300:])
     formula = match[1].rstrip(".") if match else ""
-    return formula if is_formula(formula) else None
+    return formula if is_formula(formula) and not _AREA.fullmatch(formula) else None
 
 
 def remove_names(text: str) -> str:
