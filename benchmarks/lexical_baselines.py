@@ -2,10 +2,10 @@
 
     BERT_JUDGE_DATA=… python benchmarks/lexical_baselines.py [--files nq_open_human …] [--rows 2000]
 
-Prints per file and rule: rows, accuracy against the label, macro-F1, Cohen's kappa, share of invalid verdicts (which never agree)
-and rows per second; the majority class comes first. For scored metrics it also selects a threshold on half of the questions and
-prints its accuracy on the other half, next to the default threshold. Labels made by a rule favour rules: only files with human
-labels count.
+Prints per file and rule: rows, accuracy against the label, macro-F1, Cohen's kappa, share of invalid verdicts (which count as
+incorrect, as in the standings) and rows per second; the majority class comes first. For scored metrics it also selects a threshold
+on half of the questions and prints its accuracy on the other half, next to the default threshold. Labels made by a rule favour
+rules: only files with human labels count.
 """
 
 from __future__ import annotations
@@ -81,14 +81,14 @@ def rows_of(frame: pd.DataFrame) -> list[Row]:
 
 
 def line(name: str, gold: np.ndarray, verdicts: Sequence[str], note: str = "") -> str:
-    """One line of the table; an invalid verdict agrees with no label."""
-    said = np.array([{"correct": 1, "incorrect": 0}.get(verdict, -1) for verdict in verdicts])
+    """One line of the table; an invalid verdict counts as incorrect, as in the standings."""
+    said = np.array([verdict == "correct" for verdict in verdicts], int)
     f1 = f1_score(gold, said, average="macro", labels=[0, 1], zero_division=0)
-    # kappa over three verdicts: an invalid one is a disagreement, not a missing row
     kappa = cohen_kappa_score(gold, said)
+    invalid = np.mean([verdict == "invalid" for verdict in verdicts])
     return (
         f"  {name:26s}{len(gold):7d}{np.mean(gold == said):10.1%}{f1:10.3f}"
-        f"{0.0 if np.isnan(kappa) else kappa:8.3f}{np.mean(said < 0):9.1%}  {note}"
+        f"{0.0 if np.isnan(kappa) else kappa:8.3f}{invalid:9.1%}  {note}"
     )
 
 
