@@ -1,35 +1,34 @@
 """The rule `math_verify` against the library Math-Verify alone, on cases where both can be wrong.
 
-    pip download --no-deps --no-binary :all: math-verify==0.9.0
-    BERT_JUDGE_DATA=… python benchmarks/math_rule.py --sdist math_verify-0.9.0.tar.gz [--golds 100] [--mutants 200]
+    BERT_JUDGE_DATA=… python benchmarks/math_rule.py [--golds 100] [--mutants 200]
 
-Cases: the test cases of the library's own test suite that use its default settings, read from its source distribution. Golds:
-answers in the style of MATH, from the data and from a list here, each bare and in `$…$`: repeated word for word (must be correct),
-and with one symbol changed (must not be). Golds of the data and mutants are seeded samples, because a comparison takes a tenth of a
-second. Prints the number of right verdicts of both, and the cases that the rule decides wrongly.
+Cases: the test cases of the library's own test suite that use its default settings. Golds: answers in the style of MATH, from the
+data and from a list here, each bare and in `$…$`: repeated word for word (must be correct), and with one symbol changed (must not
+be). Golds of the data and mutants are seeded samples, because a comparison takes a tenth of a second. Prints the
+number of right verdicts of both, and the cases that the rule decides wrongly.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
 import os
 import random
 import re
 import sys
-import tarfile
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
+import yaml
 from math_verify import ExprExtractionConfig, LatexExtractionConfig, parse, verify
 
 from bert_judge.judges.lexical.judge import LexicalJudge
 from bert_judge.judges.protocol import Row
 from bert_judge.labels.judge_loading import RULES
 
+SUITE = Path(__file__).parents[1] / "tests/unit/judges/lexical/math_verify_suite.yaml"
 # Separated by two spaces.
 GOLDS = r"""
 \frac{1}{2}  -\frac{3}{4}  1-\frac{1}{e}  x^2+1  2x-3  (2,5)  [2,5]  (2,5]  [-1,3)  -\infty  (-\infty,3)  2^{n}+1
@@ -73,30 +72,9 @@ class Case(NamedTuple):
     is_correct: bool
 
 
-def read_suite(sdist: Path) -> list[Case]:
-    """Read the parametrized cases with a gold, a prediction and a result from the tests of a source distribution."""
-    cases = []
-    with tarfile.open(sdist) as archive:
-        for member in archive.getmembers():
-            if re.search(r"/tests/test_\w+\.py$", member.name) and (file := archive.extractfile(member)):
-                cases += [case for table in parametrized(file.read().decode()) for case in table]
-    return cases
-
-
-def parametrized(source: str) -> Iterator[list[Case]]:
-    """Yield the table of each test function that compares two texts with the default settings."""
-    for function in ast.parse(source).body:
-        for decorator in getattr(function, "decorator_list", []):
-            if not isinstance(decorator, ast.Call) or len(decorator.args) < 2:
-                continue
-            try:
-                names, rows = (ast.literal_eval(argument) for argument in decorator.args[:2])
-            except ValueError:
-                # A table that is computed.
-                continue
-            columns = [name.strip() for name in (names.split(",") if isinstance(names, str) else names)]
-            if len(columns) == 3 and columns[:2] == ["gold", "pred"]:
-                yield [Case(gold, answer, bool(expected)) for gold, answer, expected in rows]
+def read_suite() -> list[Case]:
+    """Read the cases of the library's test suite, with golds, answers and expected results."""
+    return [Case(*row) for row in yaml.safe_load(SUITE.read_text("utf-8"))]
 
 
 def change_symbol(gold: str) -> list[str]:
@@ -166,16 +144,14 @@ def show(name: str, cases: Sequence[Case], for_library: Sequence[Case]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sdist", type=Path, help="source distribution of math-verify")
     parser.add_argument("--golds", type=int, default=100, help="golds from the data (default: %(default)s)")
     parser.add_argument("--mutants", type=int, default=200, help="mutants, bare and again in dollars (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     generator = random.Random(options.seed)
     print(f"{'':28s}{'cases':>7s}{'library':>10s}{'rule':>8s}")
-    if options.sdist:
-        suite = read_suite(options.sdist)
-        show("Math-Verify's test suite", suite, suite)
+    suite = read_suite()
+    show("Math-Verify's test suite", suite, suite)
     golds = [*re.split(r"\s{2,}|\n", GOLDS.strip()), *golds_of_data(options.golds, generator)]
     identical = [(gold, gold) for gold in golds]
     changed = sample([(gold, mutant) for gold in golds for mutant in change_symbol(gold)], options.mutants, generator)
