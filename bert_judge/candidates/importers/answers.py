@@ -113,15 +113,3 @@ def no_reference_error(path: Path) -> values.UnreadableCell:
     return values.UnreadableCell(
         f"no reference; import it with its references: bert-judge import {path.name} --references FILE -o answers.jsonl"
     )
-
-
-def get_path(value: Any, *path: str | int) -> Any:
-    """Return a member of nested objects and lists by its path; None if a step does not exist."""
-    for step in path:
-        if isinstance(value, Mapping):
-            value = value.get(step)
-        elif isinstance(value, list) and isinstance(step, int) and -len(value) <= step < len(value):
-            value = value[step]
-        else:
-            return None
-    return value

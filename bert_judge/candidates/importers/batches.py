@@ -8,10 +8,11 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from bert_judge.candidates.importers.answers import Answer, get_path, make_answers, no_reference_error, parse_question
+from bert_judge.candidates.importers.answers import Answer, make_answers, no_reference_error, parse_question
 from bert_judge.candidates.importers.companion_files import by_id
 from bert_judge.tables.readers import values
 from bert_judge.tables.readers.rows import Record, open_rows
+from bert_judge.tables.readers.values import get_path
 
 
 def has_columns(columns: Collection[str]) -> bool:

@@ -11,6 +11,7 @@ import yaml
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import values
 from bert_judge.tables.readers.rows import Record
+from bert_judge.tables.readers.values import get_path
 
 # Columns that every file of answers needs.
 REQUIRED = ("references", "candidate")
@@ -47,30 +48,14 @@ def detect_columns(
     Raises:
         InputError: one of `user_columns` does not exist, a role has no column or several, or a column has two roles.
     """
-    vocabulary = _vocabulary()
+    folders = {name.partition(".")[0] for name in columns}
     for role, column in user_columns.items():
-        if column not in columns and column.partition(".")[0] not in {name.partition(".")[0] for name in columns}:
+        if column not in columns and column.partition(".")[0] not in folders:
             raise InputError(f"{path}: no column {column!r} for the {role}; available: {_list_columns(columns)}")
-    detected = dict(user_columns)
-    for role, names in vocabulary["names"].items():
-        if role in detected or (role == "label" and not with_label):
-            continue
-        named = _find_column(path, role, columns, names)
-        is_label = role == "references" and named is not None and named.casefold().endswith("label")
-        # A label next to an answer may be an annotator's verdict.
-        if is_label and _are_verdicts([get_cell(row, str(named)) for row in sample]):
-            named = None if any(_normalize(name) in vocabulary["ambiguous"] for name in columns) else named
-        if named:
-            detected[role] = named
+    detected = _match_names(path, columns, user_columns, with_label, sample)
     if "choices" not in detected:
         detected |= _option_columns([name for name in columns if name not in detected.values()])
-    for role, names in vocabulary["fallback"].items():
-        missing = [role for role in required if role in REQUIRED and role not in detected]
-        ambiguous = [name for name in columns if _normalize(name) in vocabulary["ambiguous"] and name not in detected.values()]
-        if len(missing) == 1 and len(ambiguous) == 1:
-            detected[missing[0]] = ambiguous[0]
-        if role not in detected and (fallback := _find_fallback(role, columns, names, detected, sample)):
-            detected[role] = fallback
+    _add_fallbacks(columns, detected, required, sample)
     if missing := [role for role in required if role not in detected]:
         # First within the columns without a role.
         without_role = [name for name in columns if name not in detected.values()]
@@ -82,15 +67,46 @@ def detect_columns(
             f"{path}: cannot tell which column holds the {missing[0]}; "
             f"set --{missing[0]} COLUMN; available: {_list_columns(columns)}"
         )
-    for role, column in detected.items():
-        conflicts = [name for name in detected if detected[name] == column and name != role]
-        is_conversation = _normalize(column) in vocabulary["fallback"]["candidate"] and {role, *conflicts} == {
-            "question",
-            "candidate",
-        }
-        if conflicts and not is_conversation:
-            raise InputError(f"{path}: the column {column!r} cannot hold both {role} and {conflicts[0]}; set --{role} COLUMN")
+    _check_conflicts(path, detected)
     return detected
+
+
+def _match_names(
+    path: Path, columns: Sequence[str], user_columns: Mapping[str, str], with_label: bool, sample: Sequence[Record]
+) -> dict[str, str]:
+    """Return the user's columns, and those whose name is that of a role."""
+    matched = dict(user_columns)
+    for role, names in _vocabulary()["names"].items():
+        if role in matched or (role == "label" and not with_label):
+            continue
+        column = _find_column(path, role, columns, names)
+        if role == "references" and column and column.casefold().endswith("label") and any(map(_is_ambiguous, columns)):
+            # A label next to an answer may be an annotator's verdict.
+            column = None if _are_verdicts([get_cell(row, column) for row in sample]) else column
+        if column:
+            matched[role] = column
+    return matched
+
+
+def _add_fallbacks(columns: Sequence[str], detected: dict[str, str], required: Sequence[str], sample: Sequence[Record]) -> None:
+    """Add the columns of the roles that no name has: an ambiguous one if only one role is open, or a less usual one."""
+    for role, names in _vocabulary()["fallback"].items():
+        missing = [role for role in required if role in REQUIRED and role not in detected]
+        ambiguous = [name for name in columns if _is_ambiguous(name) and name not in detected.values()]
+        if len(missing) == 1 and len(ambiguous) == 1:
+            detected[missing[0]] = ambiguous[0]
+        if role not in detected and (fallback := _find_fallback(role, columns, names, detected, sample)):
+            detected[role] = fallback
+
+
+def _check_conflicts(path: Path, detected: Mapping[str, str]) -> None:
+    """Refuse a column with two roles, except a conversation, which holds question and answer."""
+    for role, column in detected.items():
+        roles = {name for name in detected if detected[name] == column}
+        is_conversation = _normalize(column) in _vocabulary()["fallback"]["candidate"] and roles == {"question", "candidate"}
+        if len(roles) > 1 and not is_conversation:
+            other = next(name for name in detected if name in roles - {role})
+            raise InputError(f"{path}: the column {column!r} cannot hold both {role} and {other}; set --{role} COLUMN")
 
 
 def verdict_columns(columns: Sequence[str], detected: Mapping[str, str], sample: Sequence[Record]) -> list[str]:
@@ -106,10 +122,11 @@ def verdict_columns(columns: Sequence[str], detected: Mapping[str, str], sample:
 
 def get_cell(record: Record, column: str) -> Any:
     """Return the cell of a column, or the member of nested objects under a dotted name; None if there is none."""
-    cell: Any = record
-    for key in [column] if column in record else column.split("."):
-        cell = cell.get(key) if isinstance(cell, Mapping) else None
-    return cell
+    return get_path(record, *([column] if column in record else column.split(".")))
+
+
+def _is_ambiguous(name: str) -> bool:
+    return _normalize(name) in _vocabulary()["ambiguous"]
 
 
 def _nested_columns(columns: Sequence[str], sample: Sequence[Record]) -> list[str]:
@@ -135,7 +152,7 @@ def _find_column(path: Path, role: str, columns: Sequence[str], names: Sequence[
 def _has_role(name: str, role: str) -> bool:
     """Return whether the words of a name are those of a role, e.g. a gold word and an answer word."""
     words, role_words = _split_words(name), _vocabulary()["words"]
-    if not words or _normalize(name) in _vocabulary()["ambiguous"]:
+    if not words or _is_ambiguous(name):
         return False
     has_text = words[-1] == "text" and len(words) > 1
     if role == "question":

@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from bert_judge.candidates.importers.answers import Answer, SkippedRecord, get_path, make_answers
+from bert_judge.candidates.importers.answers import Answer, SkippedRecord, make_answers
 from bert_judge.candidates.importers.options import add_options
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import json_documents, values
 from bert_judge.tables.readers.rows import LocatedRecord, Record
+from bert_judge.tables.readers.values import get_path
 
 KEYS = frozenset({"adapter_spec", "request_states"})
 

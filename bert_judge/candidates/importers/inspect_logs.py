@@ -8,11 +8,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from bert_judge.candidates.importers.answers import Answer, SkippedRecord, get_path, parse_question
+from bert_judge.candidates.importers.answers import Answer, SkippedRecord, parse_question
 from bert_judge.candidates.importers.options import letter_options
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import json_documents, values
 from bert_judge.tables.readers.rows import LocatedRecord, Record
+from bert_judge.tables.readers.values import get_path
 
 ENDINGS = frozenset({".eval"})
 # Description of the run; of a run that was stopped, only the second one exists.

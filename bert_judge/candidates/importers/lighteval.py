@@ -7,10 +7,11 @@ import re
 from pathlib import Path
 from typing import Any
 
-from bert_judge.candidates.importers.answers import Answer, SkippedRecord, get_path, make_answers
+from bert_judge.candidates.importers.answers import Answer, SkippedRecord, make_answers
 from bert_judge.candidates.importers.options import letter_options
 from bert_judge.tables.readers import values
 from bert_judge.tables.readers.rows import Record
+from bert_judge.tables.readers.values import get_path
 
 KEYS = frozenset({"doc", "model_response"})
 _NAME = re.compile(r"details_(.+?)_\d{4}-\d\d-\d\dT[\d.:-]+$")

@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bert_judge.candidates.importers.answers import Answer, SkippedRecord, get_path, make_answers, parse_question
+from bert_judge.candidates.importers.answers import Answer, SkippedRecord, make_answers, parse_question
 from bert_judge.candidates.importers.options import Options, apply_options, parse_options
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import json_documents, values
 from bert_judge.tables.readers.rows import Record
+from bert_judge.tables.readers.values import get_path
 
 KEYS = frozenset({"doc", "target", "resps", "filtered_resps"})
 QUESTION_KEYS = ("question", "problem", "query", "input", "prompt")

@@ -9,7 +9,7 @@ from typing import Any
 
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers.containers import Container, sniff, translate_errors
-from bert_judge.tables.readers.values import is_message
+from bert_judge.tables.readers.values import get_path, is_message
 
 # Markers in `top_level_keys`: the document is a list; its first member is a text.
 LIST, TEXT = "[]", "''"
@@ -63,10 +63,7 @@ def _enumerate(members: list[Any]) -> Members:
 
 def read_member(path: Path, key: str) -> Any:
     """Return the member of a document under a key, or under several joined by dots; None if there is none; see `load`."""
-    value: Any = load(path)[0]
-    for part in key.split("."):
-        value = value.get(part) if isinstance(value, dict) else None
-    return value
+    return get_path(load(path)[0], *key.split("."))
 
 
 def top_level_keys(path: Path) -> list[str]:

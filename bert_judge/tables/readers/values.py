@@ -246,6 +246,18 @@ def to_float(word: str) -> float:
         return math.nan
 
 
+def get_path(value: Any, *path: str | int) -> Any:
+    """Return a member of nested objects and lists by its path; None if a step does not exist."""
+    for step in path:
+        if isinstance(value, Mapping):
+            value = value.get(step)
+        elif isinstance(value, list) and isinstance(step, int) and -len(value) <= step < len(value):
+            value = value[step]
+        else:
+            return None
+    return value
+
+
 def is_null(value: Any) -> bool:
     """Return whether a value is None, NaN or NaT."""
     return value is None or (isinstance(value, float | datetime.datetime) and value != value)
