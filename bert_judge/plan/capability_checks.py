@@ -45,7 +45,7 @@ def check_capabilities(plan: Plan, models_by_import: Mapping[str, Sequence[str]]
         plan: the resolved configuration.
         models_by_import: import → names of the models in its file.
     """
-    problems = _imported_model_problems(plan, models_by_import)
+    problems = [*_column_problems(plan), *_imported_model_problems(plan, models_by_import)]
     for name, dataset in plan.config.datasets.items():
         problems += _unknown_models(plan, f"datasets.{name}.mix.per_model", dataset.mix.per_model, plan.models)
         unknown = _training_model_problems(plan, f"datasets.{name}.models", dataset.models)
@@ -70,6 +70,36 @@ def check_capabilities(plan: Plan, models_by_import: Mapping[str, Sequence[str]]
             problems.append(f"filters.{name}: {NO_ANSWERS}")
         if not unknown and (chooser := plan.filter_judge(name)):
             problems += _verdict_problems(plan, f"filters.{name}.judge", chooser, plan.filter_tables(name))
+    return problems
+
+
+def _column_problems(plan: Plan) -> list[str]:
+    """Return the columns that the imported files lack for their use by tasks, models, judges and pairs."""
+    imports = plan.config.imports
+    # Import → role → column.
+    columns = {task.source: {"question": "", "references": ""} for task in plan.config.tasks.imported.values()}
+    for model in plan.models.values():
+        for source in model.source if isinstance(model, ImportedModel) else ():
+            if source in columns:
+                columns[source]["candidate"] = ""
+    for judge in filter(lambda name: plan.kind_of(name).looks_up_labels, plan.config.judges):
+        for source in {verdicts for task in plan.tasks if (verdicts := plan.verdict_import(judge, task))}:
+            aspects = imports[source].aspects
+            labels = aspects.columns or {"aspect": str(aspects.name), "value": str(aspects.value)} if aspects else {"label": ""}
+            columns.setdefault(source, {"question": "", "references": ""}).update(labels)
+    uses = [
+        (name, {**imports[name].columns.model_dump(), **{r: c for r, c in roles.items() if c}}, roles)
+        for name, roles in columns.items()
+    ]
+    pair_roles = dict.fromkeys(("question", "answer_a", "answer_b"), "")
+    sources = dict.fromkeys(pairs.source for pairs in plan.config.pairs.values() if pairs.source)
+    uses += [(name, imports[name].pair_columns.model_dump(), pair_roles) for name in sources]
+    problems = []
+    for name, mapped, roles in uses:
+        try:
+            files.check_columns({**imports[name].model_dump(mode="json"), "columns": mapped}, plan.import_path(name), list(roles))
+        except InputError as error:
+            problems.append(f"imports.{name}: {error}")
     return problems
 
 

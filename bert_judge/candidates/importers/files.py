@@ -170,6 +170,14 @@ def _read_columns(
     return cells
 
 
+def check_columns(spec: Mapping[str, Any], path: Path, required: Collection[str]) -> None:
+    """Raise an InputError if a file lacks a column that is required or filtered by; only its first rows are read."""
+    mapped = {name: spec["columns"][name] for name in required if spec["columns"][name] is not None}
+    filters = [_Filter(column, expected) for column, expected in spec["where"].items()]
+    present, _, _ = _open(spec, path, {*mapped.values(), *spec["where"]})
+    _check_columns(path, present, mapped, required, filters)
+
+
 def _open(spec: Mapping[str, Any], path: Path, columns: set[str]) -> tuple[list[str], Iterable[LocatedRecord], bool]:
     """Return the column names of a file or of a framework's answers, the records, and whether the file is CSV."""
     # Imported lazily: most files are plain.

@@ -223,6 +223,29 @@ def test_a_star_stands_for_the_models_of_its_files(models: dict[str, list[str]],
     assert {key: model.model_name for key, model in made.models.items()} == names  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"question": "q"}, "imports.one: {data}/one.csv: no column 'q' for the question; available: 'question', "),
+        ({"candidate": "answer"}, "no column 'answer' for the candidate"),
+        ({"label": "verdict"}, "no column 'verdict' for the label"),
+    ],
+)
+def test_a_column_that_an_imported_file_lacks_is_reported_before_a_run(columns: Any, message: str, data: Path) -> None:
+    raw = raw_config(data)
+    raw["imports"]["one"]["columns"] = columns
+    with pytest.raises(ConfigError) as caught:
+        plan.build_plan(raw)
+    assert len(caught.value.errors) == 1 and message.format(data=data) in caught.value.errors[0]
+
+
+def test_a_column_of_pairs_is_checked_too(data: Path) -> None:
+    raw = raw_config(data)
+    raw["pairs"] = {"people": {"from": "two"}}
+    with pytest.raises(ConfigError, match="no column 'answer_a' for the answer_a"):
+        plan.build_plan(raw)
+
+
 def test_a_listed_model_is_not_meant_by_the_star(data: Path) -> None:
     raw = raw_config(data)
     raw["models"] = {"bing": raw["models"]["bing"], "*": {"generator": "imported", "from": ["one", "two"]}}
