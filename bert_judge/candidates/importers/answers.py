@@ -1,14 +1,17 @@
 """The common form of imported answers, and helpers to build them from the records of a file."""
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from bert_judge.candidates.importers import options as option_lists
-from bert_judge.candidates.importers.column_names import OPTION, get_cell
+from bert_judge.candidates.importers.column_names import OPTION, get_cell, reference_separator
 from bert_judge.tables.readers import values
 from bert_judge.tables.readers.rows import Record
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -49,8 +52,7 @@ def make_column_reader(columns: Mapping[str, str], is_csv: bool = False, sample:
     A question, model, task or label that cannot be read is empty; without references or an answer the row is unreadable.
 
     Args:
-        columns: `references` and `candidate`, and if known `question`, `model`, `task`, `label` and `choices` (or the columns of
-            the options, see `column_names.detect_columns`) → column of the file.
+        columns: `references` and `candidate`, and if known the other roles of `column_names.detect_columns` → column of the file.
         is_csv: a cell of references in brackets is a list.
         sample: rows of the file, to tell indices of options from their texts.
     """
@@ -66,15 +68,23 @@ def make_column_reader(columns: Mapping[str, str], is_csv: bool = False, sample:
 
     cells = [cell for record in sample if (cell := cell_of(record, "references")) is not None]
     # PopQA's are lists spelled as JSON. A single list may be an answer about code.
-    is_csv = is_csv or (bool(cells) and all(isinstance(cell, str) and values.parse_literal(cell) != cell for cell in cells))
+    if not is_csv and cells and all(isinstance(cell, str) and values.parse_literal(cell) != cell for cell in cells):
+        is_csv = True
+        log.warning("all references are lists written as texts, e.g. %.60s; each member is read as a reference", cells[0])
+    separator = reference_separator(columns.get("references", ""), sample)
     index_base = option_lists.find_index_base([(cell_of(record, "references"), options_of(record)) for record in sample], is_csv)
 
     def read_answers(record: Record) -> list[Answer]:
         references, question = cell_of(record, "references"), parse_question(cell_of(record, "question"))
+        if text := parse_question(cell_of(record, "input")).strip():
+            question = f"{question}\n{text}"
         if options := options_of(record):
             question, references = option_lists.apply_options(question, references, options, index_base)
+        if separator and isinstance(values.parse_literal(references), str):
+            references = references.split(separator)
+        aliases: list[str] = _optional(lambda cell: values.parse_texts(cell, is_csv=True), cell_of(record, "aliases"), [])
         return make_answers(
-            values.parse_texts(references, is_csv),
+            [*values.parse_texts(references, is_csv), *aliases],
             values.parse_answers(cell_of(record, "candidate")),
             question=question,
             model=_optional(values.parse_text, cell_of(record, "model"), "").strip(),

@@ -43,7 +43,8 @@ def detect_columns(
         sample: rows of the file, to tell references from verdicts.
 
     Returns:
-        Columns by the roles of `column_names.yaml`; one column per option is named `option A`, `option B`, ….
+        Columns by the roles of `column_names.yaml`; one column per option is named `option A`, `option B`, …. More references may
+        be in `aliases`, and more of the question in `input`.
 
     Raises:
         InputError: one of `user_columns` does not exist, a role has no column or several, or a column has two roles.
@@ -56,6 +57,8 @@ def detect_columns(
     if "choices" not in detected:
         detected |= _option_columns([name for name in columns if name not in detected.values()])
     _add_fallbacks(columns, detected, required, sample)
+    if aliases := next((name for name in columns if _has_role(name, "aliases") and name not in detected.values()), None):
+        detected.setdefault("aliases", aliases)
     if missing := [role for role in required if role not in detected]:
         # First within the columns without a role.
         without_role = [name for name in columns if name not in detected.values()]
@@ -78,6 +81,10 @@ def _match_names(
     matched = dict(user_columns)
     for role, names in _vocabulary()["names"].items():
         if role in matched or (role == "label" and not with_label):
+            continue
+        named = {_normalize(name): name for name in columns if _normalize(name) in names}
+        if role == "question" and named.keys() == {"instruction", "input"}:
+            matched |= {"question": named["instruction"], "input": named["input"]}
             continue
         column = _find_column(path, role, columns, names)
         if role == "references" and column and column.casefold().endswith("label") and any(map(_is_ambiguous, columns)):
@@ -125,6 +132,12 @@ def get_cell(record: Record, column: str) -> Any:
     return get_path(record, *([column] if column in record else column.split(".")))
 
 
+def reference_separator(references: str, sample: Sequence[Record]) -> str | None:
+    """Return what separates the references in a text: ";" in the CSV file of TruthfulQA, else None."""
+    names = {_normalize(name) for record in sample[:1] for name in record}
+    return ";" if _normalize(references) == "correct_answers" and "incorrect_answers" in names else None
+
+
 def _is_ambiguous(name: str) -> bool:
     return _normalize(name) in _vocabulary()["ambiguous"]
 
@@ -168,6 +181,9 @@ def _has_role(name: str, role: str) -> bool:
         words = words[:-1] if has_text else words
         is_answer = words[-1] in role_words["answer"] and set(words) <= role_words["answer"] | role_words["model"]
         return is_answer and (has_text or not role_words["model"].isdisjoint(words))
+    if role == "aliases":
+        known = role_words["alias"] | role_words["gold"] | role_words["correct"] | role_words["answer"]
+        return set(words) <= known and not role_words["alias"].isdisjoint(words)
     if role == "choices":
         return set(words) <= role_words["choice"] and not {"choice", "option"}.isdisjoint(words) and len(words) > 1
     return False

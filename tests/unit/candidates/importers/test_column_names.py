@@ -160,6 +160,36 @@ def test_an_unreadable_optional_part_costs_no_row(part: str) -> None:
     assert (answer.references, getattr(answer, part)) == (("a",), None if part == "label" else "")
 
 
+@pytest.mark.parametrize(
+    ("row", "references"),
+    [
+        ({"question": "Q?", "answer": "USA", "answer_aliases": ["US", "USA"], "response": "a"}, ("USA", "US")),
+        ({"question": "Q?", "gold": "USA", "aliases": "['US' 'America']", "response": "a"}, ("USA", "US", "America")),
+        ({"question": "Q?", "answer.value": "USA", "answer.aliases": ["US"], "response": "a"}, ("USA", "US")),
+        ({"question": "Q?", "answer": "USA", "answer_aliases": {"odd": 1}, "response": "a"}, ("USA",)),
+        ({"Question": "Q?", "Best Answer": "a", "Correct Answers": "a; b", "Incorrect Answers": "c; d", "Answer": "a"}, ("a", "b")),
+        ({"Question": "Q?", "Correct Answers": "a; b", "response": "a"}, ("a; b",)),
+    ],
+)
+def test_further_references(row: dict[str, Any], references: tuple[str, ...]) -> None:
+    [answer] = make_column_reader(detect_columns(Path("x"), list(row), {}, sample=[row]), True, [row])(row)
+    assert (answer.references, answer.candidate) == (references, "a")
+
+
+@pytest.mark.parametrize(("text", "question"), [("2 + 2", "Compute.\n2 + 2"), ("", "Compute."), (None, "Compute.")])
+def test_the_input_of_an_instruction_belongs_to_the_question(text: str | None, question: str) -> None:
+    row = {"instruction": "Compute.", "input": text, "gold": "4", "output": "4"}
+    [answer] = make_column_reader(detect_columns(Path("x"), list(row), {}))(row)
+    assert answer.question == question
+
+
+@pytest.mark.parametrize(("cells", "warned"), [(["['a', 'b']", '["c"]'], True), (["['a', 'b']", "c"], False), ([["a"]], False)])
+def test_lists_written_as_texts_are_read_with_a_warning(cells: list[Any], warned: bool, caplog: pytest.LogCaptureFixture) -> None:
+    sample = [{"gold": cell, "output": "a"} for cell in cells]
+    make_column_reader({"references": "gold", "candidate": "output"}, sample=sample)
+    assert ("all references are lists written as texts, e.g. ['a', 'b']" in caplog.text) == warned
+
+
 # --- options in a column of their own ---
 
 LINES = "Q?\n(A) Rome\n(B) Paris\n(C) Oslo"
