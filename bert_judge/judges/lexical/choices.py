@@ -69,7 +69,7 @@ def _token_pattern() -> re.Pattern[str]:
         rf"{NOT_INSIDE_WORD}(?:(?P<statement>(?i:{MARKER})|\\(?:boxed|fbox)\s?\{{|(?i:{OPTION})\s?[:：=]"
         rf"|(?i:{ANSWER})\s?(?=[*_(\[]{{0,2}}[A-Z]{_NO_WORD}))"
         rf"|(?P<labelled>(?i:{OPTION})\s?[*_(\[\"'`]{{0,3}}(?P<l>[A-Za-z]){_NO_WORD}{_CLOSE}{{0,4}})"
-        rf"|(?P<wrapped>\((?P<w1>[A-Za-z])\)|\[(?P<w2>[A-Z])\]|\*\*\(?(?P<w3>[A-Z])[).:]?\*\*|（(?P<w4>[A-Z])）)"
+        rf"|(?P<wrapped>\((?P<w1>[A-Za-z])\)|\[(?P<w2>[A-Z])\]|\*\*\(?(?P<w3>[A-Z])[).:]?\*\*|（(?P<w4>[A-Z])）|<(?P<w5>[A-Z])>(?![^<\n]{{0,80}}</))"
         rf"|(?P<lined>^[^\S\n]{{0,4}}[*_#>-]{{0,4}}[^\S\n]?(?P<i>[A-Za-z])[*_]{{0,2}}[).:、．：](?=[\s*]|$|[^\x00-\x7f]))"
         rf"|(?P<rejected>(?i:{phrases('rejected')}))"
         rf"|(?P<affirmed>(?i:{phrases('affirmed')}))"
@@ -82,7 +82,7 @@ def _token_pattern() -> re.Pattern[str]:
     )
 
 
-_MENTION_GROUPS = {"labelled": ("l",), "wrapped": ("w1", "w2", "w3", "w4"), "lined": ("i",), "bare": ("b",)}
+_MENTION_GROUPS = {"labelled": ("l",), "wrapped": ("w1", "w2", "w3", "w4", "w5"), "lined": ("i",), "bare": ("b",)}
 _AND = re.compile(
     rf"{_CLOSE}{{0,4}}\s?(?:[,/&;、+]\s?|(?P<word>(?i:{phrase_pattern('and', 'and_without_spaces')})\s?)){{1,2}}{_OPEN}{{0,6}}"
 )

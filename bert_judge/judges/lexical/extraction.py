@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import yaml
 
+from bert_judge.judges.lexical.normalization import POINTER
 from bert_judge.judges.visible_text import strip_reasoning
 from bert_judge.tasks.latex import boxed, find_boxes
 
@@ -111,6 +112,12 @@ _WRAPPED_WHOLE = re.compile(
 _APOSTROPHE = re.compile(r"(?<=\w)'(?=\w)")
 _UNIT = re.compile(
     r"[$€£¥₹₽₩](?=\s?[-−]?\.?\d)|(?<=\d)\s?[€£¥₹₽₩]|(?<=\d)\s?[ap](?=\.?m\b)|\b(?:at\s(?:least|most)|(?:more|less)\sthan)\b(?=\s\S*\d)"
+)
+# A name and its version, of which no zero is idle: Python 3.10 is not Python 3.1.
+_VERSION = re.compile(r"\b([a-z]+)[ -]?(\d+(?:\.\d+)+)(?![\d%])")
+_VERSIONED = re.compile(
+    r"\b(?!(?:About|Approximately|Around|Roughly|Nearly|Only|Over|Under|Mean|Average|Price|Total|Mach|Magnitude)\b)"
+    r"([A-Z][a-z]{2,}\w*?|[a-z]*OS|PHP|USB|TLS|v|[Vv]ersion|release|section|chapter|figure|table)(?=[ -]?\d)"
 )
 
 _JSON_STRING = re.compile(r'\s*+"((?:[^"\\]|\\.)*+)"', re.DOTALL)
@@ -243,8 +250,12 @@ def stated_answers(references: Iterable[str]) -> list[str]:
 
 
 def names_another_unit(reference: str, answer: str) -> bool:
-    """Return whether both texts have currencies, bounds ("at least") or halves of the day, of which none is common."""
+    """Return whether both texts have currencies, bounds ("at least"), halves of the day or versions, of which none is common."""
     first, second = ({mark.strip() for mark in _UNIT.findall(text.lower())} for text in (reference, answer))
+    if "." in reference and not (first and second):
+        names = {name.lower() for text in (reference, answer) for name in _VERSIONED.findall(text)}
+        first, second = ({mark for mark in _VERSION.findall(text.lower()) if mark[0] in names} for text in (reference, answer))
+        second = {mark for mark in second if mark[0] in dict(first)}
     return bool(first) and bool(second) and first.isdisjoint(second)
 
 
@@ -308,7 +319,8 @@ def _parse_statement(text: str, marker: re.Match[str], limit: int) -> _Statement
 def _statement(text: str, marker_start: int, start: int, end: int) -> _Statement | None:
     answer = _VERB_FORM.sub("", text[start:end].strip().rstrip(".。" if _FACTORIAL.search(text, start, end) else ".。!！"))
     answer = strip_markup(answer)
-    return _Statement(answer, marker_start, end) if answer else None
+    pointer = POINTER.match(text, end - len(text[start:end].lstrip(" `")))
+    return _Statement(f"{pointer[0] if pointer else ''}{answer}", marker_start, end) if answer else None
 
 
 def _sentence_end(text: str, start: int, end: int) -> int:

@@ -17,7 +17,7 @@ from bert_judge.judges.lexical.extraction import is_same_text, names_another_uni
 from bert_judge.judges.lexical.latex_forms import find_expression, has_formulas, is_formula, remove_names, rewrite_notation
 from bert_judge.judges.lexical.math_worker import MathResult, MathVerifier
 from bert_judge.judges.lexical.normalization import drop_percent, join_scales, normalize_words, split_words
-from bert_judge.judges.lexical.options import Expectation, expected_choice, match_option, name_option
+from bert_judge.judges.lexical.options import Expectation, expected_choice, match_option, name_option, write_letters
 from bert_judge.judges.lexical.word_metrics import MAX_SHORT_REFERENCE, WORD_METRICS, has_distinctions, stem_words
 from bert_judge.judges.protocol import Label, Row, decided, invalid
 from bert_judge.judges.visible_text import UNFINISHED, is_blank_answer, strip_reasoning
@@ -101,8 +101,9 @@ class LexicalJudge:
         stated = None
         if expected and self.settings.normalize:
             # Exact match needs the option and nothing else; the other metrics look for it in the text.
-            choice = answer if extractor == "choice" else match_option(answer, expected.options)
-            stated = choice or choices.extract_choice(answer, expected.options, extractor in ("final_answer", "boxed"))
+            lettered = write_letters(answer, expected.labels)
+            choice = answer if extractor == "choice" else match_option(lettered, expected.options)
+            stated = choice or choices.extract_choice(lettered, expected.options, extractor in ("final_answer", "boxed"))
             if choice := choice if self.settings.metric == "exact_match" else stated:
                 return decided(float(choice in expected.correct), **details)
         if expected and is_letter and self.settings.normalize:
@@ -124,7 +125,7 @@ class LexicalJudge:
         """Return the answer and the name of the extractor that found it; or None and the reason."""
         for name in self.settings.extract:
             if name == "choice":
-                answer = choices.extract_choice(text, expected.options) if expected else None
+                answer = choices.extract_choice(write_letters(text, expected.labels), expected.options) if expected else None
             else:
                 answer = _EXTRACTORS[name](text)
             if answer is not None:
@@ -139,7 +140,8 @@ class LexicalJudge:
         score = 0.0
         for reference in references:
             words = self._split(reference)
-            if not words or (len(words) <= MAX_SHORT_REFERENCE and names_another_unit(reference, answer)):
+            is_strict = metric.is_binary or len(words) <= MAX_SHORT_REFERENCE
+            if not words or (is_strict and names_another_unit(reference, answer)):
                 continue
             if metric.is_binary:
                 score = max(score, metric.compute(words, answer_words))

@@ -7,7 +7,7 @@ from importlib import resources
 
 import yaml
 
-from bert_judge.judges.lexical.normalization import ARTICLES, join_scales, normalize_words
+from bert_judge.judges.lexical.normalization import ARTICLES, POINTER, join_scales, normalize_words
 from bert_judge.tasks.latex import boxed
 
 _DELIMITED = re.compile(r"\$[^$]+\$|\\\(|\\\[|\\boxed|\\fbox|\\begin")
@@ -32,6 +32,8 @@ _NOTATIONS = [(re.compile(pattern), replacement) for pattern, replacement in _TA
 _AND = re.compile(r",?\s+(?:and|or|&)\s+(?=[-\\\d(\[{a-zA-Z])")
 _SIGNED_AMOUNT = re.compile(r"\A[-−]\s?[$€£¥]\s?(?=[\d.][^$]*\Z)")
 _THOUSANDS = re.compile(r"[^\d]*\d{1,3}(?:,\d{3})+(?!,)")
+# Two numbers, unless a decimal point in the reference shows that it is one.
+_PAIR = re.compile(r"[-−]?[1-9]\d*,\d")
 _DECIMAL_COMMA = re.compile(r"(?<![\w.,(\[{])[-−]?\d+,(?:\d{1,2}|\d{4,})(?![\d,])(?!\.\d)")
 # A digit in a name (CO2, AZYUK2A) or in the power of a unit (km2), but not after the code of a currency.
 _UNIT_POWER = r"(?<=\d )[A-Za-z]{1,3}\^\{?\d\}?"
@@ -46,7 +48,7 @@ _PROSE = re.compile(r"(?<![\\A-Za-z{])(?!(?:and|or|sin|cos|tan|cot|log|ln|mod)\b
 # An interval that is closed at infinity, and an operator where degrees would have a power.
 _IMPROPER = re.compile(r"(?<!\\)\[\s*-\s*(?:\\infty|∞)|(?:\\infty|∞)\s*(?:\\right\s*)?\]|\d\s*\\circ")
 _ROMAN = re.compile(r"[IVX]{2,}")
-_DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|(?:\d{1,4}\s?[年月日号時时分秒]\s?){1,6}")
+_DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d+(?:\.\d+){2,}|(?:\d{1,4}\s?[年月日号時时分秒]\s?){1,6}")
 _SEVERAL = re.compile(r",\s|\b(?:and|or)\b")
 _LIST = re.compile(r"[-−]?\d+(?:\.\d+)*(?:(?:,?\s(?:and|or)\s|,\s)[-−]?\d+(?:\.\d+)*)+")
 # An area or a volume, which is a number with its unit.
@@ -61,7 +63,7 @@ _WORDED_FRACTION = re.compile(
 _MODULAR = re.compile(r"\\equiv|\\[pb]?mod(?![a-z])|(?<![a-zA-Z])mod(?![a-zA-Z])")
 
 
-def math_verify_forms(text: str) -> list[str]:
+def math_verify_forms(text: str, *, has_decimal_comma: bool = False) -> list[str]:
     """Return the forms of a text to parse, best first: Math-Verify needs delimiters around LaTeX, but not around numbers."""
     text = _read_number_words(_SIGNED_AMOUNT.sub("-", text.strip()))
     if text.startswith("\\begin"):
@@ -75,6 +77,7 @@ def math_verify_forms(text: str) -> list[str]:
         plain, latex = text.replace("−", "-"), f"${text}$"
         # Plain 3,5,7 would be 3.5.
         is_list = text.count(",") > 1 and not _THOUSANDS.match(text)
+        is_list = is_list or bool(_PAIR.fullmatch(text) and not has_decimal_comma)
         return [latex, plain] if "\\" in text or is_list else [plain, latex]
     latex = rewrite_notation(text)
     joined = _AND.sub(", ", latex)
@@ -150,7 +153,7 @@ def remove_names(text: str) -> str:
 
 
 def differ_in_notation(first: str, second: str) -> bool:
-    """Return whether two texts differ in what Math-Verify does not read: f' or f, base 8 or 9, [-∞ or (-∞."""
+    """Return whether two texts differ in what Math-Verify does not read: f' or f, *p or p, base 8 or 9, [-∞ or (-∞."""
     bases = [set(_BASE.findall(text)) for text in (first, second)]
     brackets = {match[1] for text in (first, second) if (match := _BRACKET.fullmatch(boxed(text) or text))}
     primes = [max(map(len, _PRIMES.findall(text.replace("\\prime", "'"))), default=0) for text in (first, second)]
@@ -158,12 +161,13 @@ def differ_in_notation(first: str, second: str) -> bool:
         (all(bases) and bases[0].isdisjoint(bases[1]))
         or (len(brackets) > 1 and "{" in brackets)
         or primes[0] != primes[1]
+        or bool(POINTER.match(first)) != bool(POINTER.match(second))
         or bool(_IMPROPER.search(first)) != bool(_IMPROPER.search(second))
     )
 
 
 def read_literal(text: str) -> str | None:
-    """Return a congruence, date or Roman numeral, which Math-Verify would calculate, in one spelling; None for any other text."""
+    """Return a congruence, date, version or Roman numeral, which Math-Verify would calculate, in one spelling; else None."""
     plain = text.strip("$ .")
     if _ROMAN.fullmatch(plain):
         return plain

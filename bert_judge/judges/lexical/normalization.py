@@ -45,6 +45,8 @@ _POINT, _SIGN, _SLASH, *_ = map(chr, _PROTECTED.values())
 # Stands for the letter A where it is not an article; itself a letter, of no modern alphabet.
 _LETTER_A = "\uab30"
 
+# The star of a pointer (*p, **kwargs): not an operator after a number, and no later star closes it as Markdown.
+POINTER = re.compile(r"\*(?<![\w)\]}*].)(?<![\d)\]}] .)\*?(?=[a-z_])(?![^*\n]*[^\s*(\[{,]\*)")
 _PLAIN = re.compile(r"[a-z\s]*")
 # The patterns start with a character class, not with a condition on what is before it: the search is several times faster.
 # The letter A: before punctuation or at the end; a capital between a word and a word in lower case ("type A blood"), or in a key.
@@ -58,7 +60,7 @@ _LATIN_ACCENT = re.compile(r"(?<=[a-z])[\u0300-\u0337\u0339-\u036f]+")
 # Arabic vowel signs and the tatweel are optional in writing.
 _ARABIC_OPTIONAL = re.compile(r"[\u0640\u064b-\u0652\u0670]+")
 # Roman numerals below 90 in capitals, as in World War II. Single letters are numerals after a few words only.
-_ROMAN = {
+ROMAN = {
     tens + ones: str(10 * ten + number)
     for ten, tens in enumerate(("", "X", "XX", "XXX", "XL", "L", "LX", "LXX", "LXXX"))
     for number, ones in enumerate(("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX"))
@@ -112,6 +114,9 @@ _SUFFIX = re.compile(
 _PLUS_SIGN = re.compile(r"\+(?=\.?\d)(?:(?<=[(\[,=<>:].)|(?<=[(\[,=<>:] .)|(?<!.\+))")
 # km^2 is written km2 too.
 _UNIT_POWER = re.compile(r"\^(?:(?<=[^\W\d_]{2}.)|(?<=\dm.)|(?<=\d m.))(?=\d)")
+_POWER = re.compile(r"\^(?:(?<=[^\W\d_]{2}.)|(?<=\dm.)|(?<=\d m.))(?=\d)")
+# The star of a pointer (*p, **kwargs), which no later star closes as Markdown.
+_POINTER = re.compile(r"\*(?<![\w)\]}*].)\*?(?=[a-z_]\w*(?!\w))(?![^*\n]*[^\s*(\[{,]\*)")
 _POWER = re.compile(r"\^|\*\*(?:(?<=\d..)|(?<=\d ..)) ?(?=-?\d)")
 
 
@@ -158,8 +163,10 @@ def normalize_words(text: str) -> list[str]:
     that distinguish answers are words, or part of one (C++). Articles and punctuation are kept if there is nothing else.
     """
     text = _A_AS_LETTER.sub(_LETTER_A, text)
+    if "*" in text:
+        text = POINTER.sub(lambda match: match[0].translate(_PROTECTED), text)
     text = _SPACED_INITIALS.sub("", text)
-    text = _ROMAN_NUMERAL.sub(lambda match: _ROMAN.get(match[0], match[0]), text)
+    text = _ROMAN_NUMERAL.sub(lambda match: ROMAN.get(match[0], match[0]), text)
     if not text.isascii():
         text = _SPACE_IN_NUMBER.sub("", strip_invisible(text))
         text = _SUPERSCRIPT.sub(r"^\g<0>", _MIXED_NUMBER.sub(r" \g<0>", text))

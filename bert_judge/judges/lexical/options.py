@@ -7,19 +7,27 @@ from typing import NamedTuple
 
 from bert_judge.judges.lexical import extraction
 from bert_judge.judges.lexical.extraction import phrase_pattern, strip_markup
-from bert_judge.judges.lexical.normalization import normalize
+from bert_judge.judges.lexical.normalization import ROMAN, normalize
 
 # Options that a letter may name when the question does not list them.
 UNLISTED = dict.fromkeys("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "")
 
 # The label of an option in a question: "(A)", "[A]", "A)", "A.", "A:", "A、", "- A)", "**A.**", "Option A:", "'A':"; in a line of
-# its own also "A - ", "A | " and "A ".
-_LABEL = re.compile(
-    r"(?:(?<![A-Za-z0-9_’.\-/\\(\[<])|(?<=[\[{])(?=['\"]))(?P<line>^[^\S\n]*(?:[-*+•>|][^\S\n]+)?(?:\[ ?\][^\S\n])?)?(?:\*\*|__)?"
-    r"(?:(?:Option|Choice|选项)[^\S\n]?)?(?P<open>[(\[（【<]|['\"])?(?P<letter>[A-Za-z])(?:\*\*)?"
-    r"(?P<close>[)\]）】>]\.?|[.:：、．]|['\"]:|[^\S\n][-–—|](?=\s)|\t| (?=[^\s=]))(?:\*\*|__)?(?=\s*[^\s)\]])",
-    re.MULTILINE,
+# its own also "A - ", "A | " and "A ". After a number or numeral these are no labels, but "(1)", "1)", "1." and "1、" are.
+_LETTER_LABEL, _NUMBER_LABEL = (
+    re.compile(
+        r"(?:(?<![A-Za-z0-9_’.\-/\\(\[<])|(?<=[\[{])(?=['\"]))(?P<line>^[^\S\n]*(?:[-*+•>|][^\S\n]+)?(?:\[ ?\][^\S\n])?)?"
+        rf"(?:\*\*|__)?(?:(?:Option|Choice|选项)[^\S\n]?)?(?P<open>[(\[（【<]|['\"])?(?P<label>{label})(?:\*\*)?"
+        rf"(?P<close>[)\]）】>]\.?|['\"]:|{close})(?:\*\*|__)?(?=\s*[^\s)\]])",
+        re.MULTILINE,
+    )
+    for label, close in (
+        ("[A-Za-z]", r"[.:：、．]|[^\S\n][-–—|](?=\s)|\t| (?=[^\s=])"),
+        (r"\d{1,2}|[IVX]{1,4}|[ivx]{1,4}", r"[.、．](?!\w)"),
+    )
 )
+_LETTERS = {letter: position for position, letter in enumerate(UNLISTED)}
+_NUMBERS = {text: int(number) - 1 for numeral, number in ROMAN.items() for text in (numeral, number) if numeral}
 # Line breaks of HTML and of escaped text; LaTeX around a label: "\textbf{(A)}\ 5 \qquad".
 _LINE_MARKUP = re.compile(r"</?(?:br|li|p)\s?/?>|\\n(?=\s?[(\[]?[A-Za-z][).\]:])")
 _LABEL_MARKUP = re.compile(r"\$?\\(?:text\w*|math\w*)\s?\{\s?(\([A-Z]\)|[A-Z]\.)\s?\}(?:\\ |[~$])?|\\q?quad(?![a-z])")
@@ -32,11 +40,11 @@ SIGNED_LETTER = re.compile(r"\s*[A-Za-z](?:[+#*'′]{1,2}|-)[\s.]*")
 # An option that is the whole text, and what may surround its letter.
 _AROUND = r"(?:[^\w+#!'′^=<>~|&@%°¬±−\u2200-\u22ff♭♮♯-]|_)"
 _SINGLE_LETTER = re.compile(
-    rf"(?:[-–•]\s)?{_AROUND}{{0,6}}(?:{OPTION}\s?)?{_AROUND}{{0,4}}([A-Za-z]){_AROUND}{{0,6}}", re.IGNORECASE
+    rf"(?:[-–•]\s)?{_AROUND}{{0,6}}(?:{OPTION}\s?)?{_AROUND}{{0,4}}(<)?([A-Za-z])(?(1)>){_AROUND}{{0,6}}", re.IGNORECASE
 )
 _SEVERAL_LETTERS = re.compile(r"[A-Z](?:\s?(?:[,/&;、]|and\b|和)?\s?[A-Z])+")
 _LETTER_AND_TEXT = re.compile(
-    rf"(?:{OPTION}\s?)?([\s*_(\[（【]{{0,4}})([A-Za-z])[\s*_]{{0,3}}([).:\]）】：、．\-–])[\s*_]{{0,4}}(\S.*)",
+    rf"(?:{OPTION}\s?)?([\s*_(\[（【<]{{0,4}})([A-Za-z])[\s*_]{{0,3}}([).:\]）】：、．\-–]|(?<=<[A-Za-z])>)[\s*_]{{0,4}}(\S.*)",
     re.IGNORECASE | re.DOTALL,
 )
 
@@ -44,26 +52,29 @@ normalize_option = lru_cache(maxsize=1 << 15)(normalize)
 
 
 @lru_cache(maxsize=4096)
-def parse_options(question: str) -> Mapping[str, str]:
+def parse_options(question: str, *, are_numbered: bool = False) -> Mapping[str, str]:
     """Return the options of a question, letter → text, from the last list of them; empty without at least two, lettered from A.
 
-    Lines of options come before options within a line, capital letters before small ones.
+    Lines of options come before options within a line, capital letters before small ones. `are_numbered`: number or Roman numeral →
+    text instead, from 1.
     """
+    pattern, positions = (_NUMBER_LABEL, _NUMBERS) if are_numbered else (_LETTER_LABEL, _LETTERS)
     runs: list[list[re.Match[str]]] = []
-    current: dict[tuple[str | None, str, bool, bool], list[re.Match[str]]] = {}
+    current: dict[tuple[str | None, str, bool, bool, bool], list[re.Match[str]]] = {}
     question = _LABEL_MARKUP.sub(r"\1", _LINE_MARKUP.sub("\n", question.translate(_FULL_WIDTH_LETTERS)))
-    for label in _LABEL.finditer(question):
-        letter, opening, closing = label["letter"], label["open"], label["close"]
+    for label in pattern.finditer(question):
+        text, opening, closing = label["label"], label["open"], label["close"]
+        position = positions.get(text.upper(), -1)
         is_line = label["line"] is not None
         if (opening and opening not in "'\"" and not closing.startswith(_PAIRS[opening])) or (closing[0].isspace() and not is_line):
             continue
         # A run of lines, and a run of labels anywhere.
         for lines_only in {is_line, False}:
-            style = (opening, closing, letter.isupper(), lines_only)
-            if letter in "Aa":
+            style = (opening, closing, text.isupper(), text.isdecimal(), lines_only)
+            if position == 0:
                 current[style] = [label]
                 runs.append(current[style])
-            elif style in current and ord(letter) == ord(current[style][-1]["letter"]) + 1:
+            elif position == len(current.get(style, ())):
                 current[style].append(label)
     run = max(filter(_is_list, runs), key=_rank, default=None)
     if run is None:
@@ -76,7 +87,7 @@ def parse_options(question: str) -> Mapping[str, str]:
     if run[0]["open"] in ("'", '"'):
         texts = [re.split(r"['\"],?\s*(?:$|['\"}\]])", text.lstrip(" '\""), maxsplit=1)[0] for text in texts]
     return {
-        label["letter"].upper(): text.strip(" \t\n*_,;|，；").removesuffix(" or") for label, text in zip(run, texts, strict=True)
+        label["label"].upper(): text.strip(" \t\n*_,;|，；").removesuffix(" or") for label, text in zip(run, texts, strict=True)
     }
 
 
@@ -86,7 +97,7 @@ def _is_list(run: Sequence[re.Match[str]]) -> bool:
 
 
 def _rank(run: Sequence[re.Match[str]]) -> tuple[bool, bool, int]:
-    return run[0]["letter"].isupper(), _is_lines(run), run[-1].start()
+    return run[0]["label"].isupper(), _is_lines(run), run[-1].start()
 
 
 def _is_lines(run: Sequence[re.Match[str]]) -> bool:
@@ -100,11 +111,13 @@ class Expectation(NamedTuple):
         options: letter → text; the texts are empty if the question does not list them.
         correct: letters of the correct options; several letters where several options together are correct.
         by_letter: a reference names its option by letter.
+        labels: number or numeral → letter, if these label the options.
     """
 
     options: Mapping[str, str]
     correct: frozenset[str]
     by_letter: bool
+    labels: tuple[str, ...] = ()
 
 
 @lru_cache(maxsize=4096)
@@ -113,7 +126,16 @@ def expected_choice(question: str, references: tuple[str, ...]) -> Expectation |
 
     Letters decide if there are any: "B", "(b)", "**B.**", "B) Paris", "Option B", and "A, C" for several options.
     """
-    options = parse_options(question) or UNLISTED
+    options = parse_options(question)
+    may_be_numbered = not options and ("2" in question or "ii" in question.lower())
+    numbered = parse_options(question, are_numbered=True) if may_be_numbered else {}
+    # "1) 2 2) 4": the answer 2 would be a label and an option.
+    if numbered and {text.upper() for text in numbered.values()}.isdisjoint(numbered):
+        labels, lettered = tuple(numbered), dict(zip(UNLISTED, numbered.values(), strict=False))
+        answers = [write_letters(extraction.extract_reference(reference), labels) for reference in references]
+        if correct := [letter for answer in answers if (letter := match_option(answer, lettered))]:
+            return Expectation(lettered, frozenset(correct), False, labels)
+    options = options or UNLISTED
     letters = [letter for reference in references if (letter := name_option(extraction.extract_reference(reference), options))]
     if len(references) == 2 == len(letters) and normalize_option(options.get(letters[0], "")) == normalize_option(references[1]):
         # [letter, option text] of an option whose text is a letter too.
@@ -123,14 +145,30 @@ def expected_choice(question: str, references: tuple[str, ...]) -> Expectation |
     return Expectation(options, frozenset(correct), bool(letters)) if correct else None
 
 
+@lru_cache(maxsize=256)
+def _label_mention(labels: tuple[str, ...]) -> re.Pattern[str]:
+    """Return the pattern of a number or numeral that is a whole answer, in brackets, or followed by a mark or a verb."""
+    return re.compile(
+        rf"(?<![\w.,:/$€£+−^=-])(?<!\w[(\[])({'|'.join(sorted(labels, reverse=True))})"
+        rf"(?=[)\]}}）】>][^\w(]|[)\]}}）】>*_.:、\"'`”$]{{0,5}}\s*(?:\Z|\n|[,;!?(—–。，；！]|(?:is|was|because|since|and|or)\b)"
+        rf"|[.:、]\*{{0,2}}\s)",
+        re.IGNORECASE,
+    )
+
+
+def write_letters(text: str, labels: tuple[str, ...]) -> str:
+    """Write the numbers or numerals that label options as letters: "(iii)" becomes "(C)"."""
+    return _label_mention(labels).sub(lambda match: chr(ord("A") + labels.index(match[0].upper())), text) if labels else text
+
+
 def name_option(reference: str, options: Mapping[str, str]) -> str | None:
     """Return the letter, or letters, by which a reference names options."""
     is_listed = options is not UNLISTED
     if SIGNED_LETTER.fullmatch(reference):
         return None
     text = strip_markup(reference)
-    if (letter := _SINGLE_LETTER.fullmatch(text)) and (is_listed or text != letter[1] or letter[1].isupper()):
-        return letter[1].upper() if letter[1].upper() in options else None
+    if (letter := _SINGLE_LETTER.fullmatch(text)) and (is_listed or text != letter[2] or letter[2].isupper()):
+        return letter[2].upper() if letter[2].upper() in options else None
     if is_listed and any(normalize_option(text) == normalize_option(option) for option in options.values() if option):
         return None
     if is_listed and _SEVERAL_LETTERS.fullmatch(text):
@@ -151,8 +189,8 @@ def match_option(text: str, options: Mapping[str, str]) -> str | None:
     if SIGNED_LETTER.fullmatch(text):
         return None
     text = strip_markup(text)
-    if (letter := _SINGLE_LETTER.fullmatch(text)) and letter[1].upper() in options:
-        return letter[1].upper()
+    if (letter := _SINGLE_LETTER.fullmatch(text)) and letter[2].upper() in options:
+        return letter[2].upper()
     normalized = normalize(text)
     matches = [letter for letter, option in options.items() if option and normalize_option(option) == normalized]
     if len(matches) == 1:

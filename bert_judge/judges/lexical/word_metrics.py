@@ -18,7 +18,7 @@ Words = list[str]
 MAX_REFERENCE_WORDS, MAX_COMMON_WORDS = 1_000, 5_000
 # A reference of so few words or characters is a name or a number, in which one number, letter or numeral distinguishes answers.
 MAX_SHORT_REFERENCE, MAX_SHORT_CHARACTERS = 3, 6
-_LAST_DESIGNATOR = re.compile(r"[a-zα-ω]|[ivx]+")
+_LAST_DESIGNATOR = re.compile(r"\W?[a-zα-ω]|[ivx]+")
 _FORMULA_WORD = re.compile(r"[a-zα-ω]{0,2}|sin|cos|tan|cot|log|exp|sqrt|frac|.*\d.*|\W+|[a-z]\W{1,2}|\W[a-z]")
 _IMPORT_LOCK = threading.Lock()
 

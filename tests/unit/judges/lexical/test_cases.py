@@ -33,6 +33,14 @@ SYMBOLS = [
     (WORDS, ["Vitamin A (retinol)"], "Vitamin (retinol)", "incorrect"),
     (WORDS, ["ab-c"], "abc", "incorrect"),
     (WORDS, ["2-sqrt(3)"], "2sqrt(3)", "incorrect"),
+    (ALL, ["*p"], "p", "incorrect|invalid"),
+    (ALL, ["p"], "*p", "incorrect|invalid"),
+    (ALL, ["p"], "**p**", "correct"),
+    (ALL, ["*p"], "Final answer: `*p`", "correct"),
+    (WORDS, ["int *p"], "int p", "incorrect"),
+    (WORDS, ["**kwargs"], "*kwargs", "incorrect"),
+    (WORDS, ["yes"], "The answer is **yes, because it rains**.", "correct"),
+    (("contains",), ["Paris"], "The capital is **Paris", "correct"),
     (MATH, ["\\frac{2}{3}"], "\\boxed{-\\frac{2}{3}}", "incorrect"),
     (MATH, ["2-\\sqrt{3}"], "\\boxed{2+\\sqrt{3}}", "incorrect"),
     (MATH, ["[0,7)"], "\\boxed{[0,7]}", "incorrect"),
@@ -45,6 +53,13 @@ ZEROS = [
     (WORDS, ["1.005"], "1.05", "incorrect"),
     (WORDS, ["00.50"], ".5", "correct"),
     (WORDS, ["05:30"], "5:30", "correct"),
+    (ALL, ["Python 3.10"], "Python 3.1", "incorrect"),
+    (ALL, ["version 3.1"], "version 3.10", "incorrect"),
+    (WORDS, ["iOS 15.10"], "iOS 15.1", "incorrect"),
+    (("contains", "math_verify"), ["Python 3.10"], "Not Python 3.1 but Python 3.10", "correct"),
+    (ALL, ["3.10"], "3.1", "correct"),
+    (ALL, ["pH 7.40"], "pH 7.4", "correct"),
+    (MATH, ["1.20.10"], "1.20.1", "incorrect"),
 ]
 WHOLE_ANSWERS = [
     (MATH, ["\\frac{\\pi}{6}"], "\\frac{\\pi}{6}", "correct"),
@@ -114,6 +129,13 @@ NUMBERS = [
     (MATH, ["5 am"], "5 pm", "incorrect"),
     (MATH, ["\\text{even}"], "odd", "incorrect"),
     (MATH, ["n^2 - n"], "The formula is n^2 - n", "correct"),
+    (MATH, ["2,3"], "2.3", "incorrect"),
+    (MATH, ["2,3"], "3, 2", "correct"),
+    (MATH, ["2,3"], "x = 2 or x = 3", "correct"),
+    (MATH, ["2,5"], "5/2", "incorrect"),
+    (MATH, ["2.3"], "2,3", "correct"),
+    (MATH, ["0,5"], "1/2", "correct"),
+    (MATH, ["1,22"], "1.22", "correct"),
     (MATH, ["2, 3, 5"], "The primes are 2, 3 and 5.", "correct"),
     (MATH, ["p \\wedge q"], "\\boxed{p \\land q}", "correct"),
     (MATH, ["p \\wedge q"], "\\boxed{p \\lor q}", "incorrect"),
@@ -155,6 +177,36 @@ SCRIPTS = [
     (("token_f1", "rouge_l_recall", "rouge_l_f"), ["東京タワー"], "大阪城", "incorrect"),
     (("token_f1", "rouge_l_recall", "rouge_l_f"), ["ភ្នំពេញ"], "ភ្នំពេញ", "correct"),
 ]
+NUMBERED = "Which city is the capital of Italy? 1) Paris 2) Rome 3) Oslo"
+NUMERALS = "Which city is the capital of Italy?\n(i) Paris\n(ii) Rome\n(iii) Oslo"
+LETTERS = "Which city is the capital of Italy?\n<A> Paris\n<B> Rome\n<C> Oslo"
+# Questions that list options, and the same.
+OPTIONS = [
+    *(
+        (NUMBERED, ALL, ["2"], text, "correct")
+        for text in ("2", "(2)", "Rome", "**2. Rome**", "I choose 2.", "Option 2 is correct")
+    ),
+    *((NUMBERED, ALL, ["Rome"], text, "correct") for text in ("2", "The answer is 2.", "1) Paris is wrong. 2) Rome is correct.")),
+    *((NUMBERED, ALL, ["2"], text, "incorrect") for text in ("3", "(3)", "Oslo", "Answer: 1 or 2", "It is not 2 but 3.", "12")),
+    *((NUMERALS, ALL, ["(ii)"], text, "correct") for text in ("ii", "(ii)", "II", "Rome", "I think it is (ii).", "II is correct")),
+    *((NUMERALS, ALL, ["(ii)"], text, "incorrect") for text in ("iii", "(i)", "Oslo", "The answer is (iii).")),
+    *((LETTERS, ALL, ["B"], text, "correct") for text in ("<B>", "The answer is <B>.", "<B> Rome", "**<B>**", "Answer: <B>")),
+    *((LETTERS, ALL, ["<B> Rome"], text, "correct") for text in ("(B)", "B", "<B>", "Rome")),
+    *((LETTERS, ALL, ["B"], text, "incorrect") for text in ("<C>", "<B>Oslo</B>", "It is <C>, not <B>.")),
+    # The answers are options and labels.
+    *(("How many legs? 1) 2 2) 4 3) 6", WORDS, ["4"], text, "correct") for text in ("4", "Answer: 4")),
+    # Conditions, not options.
+    ("Given (1) x > 2 and (2) x < 9, how many?", ALL, ["6"], "6", "correct"),
+]
+
+
+@pytest.mark.parametrize(
+    ("rule", "question", "references", "candidate", "verdicts"),
+    [(rule, question, *row) for question, rules, *row in OPTIONS for rule in rules],
+)
+def test_verdicts_on_options(rule: str, question: str, references: list[str], candidate: str, verdicts: str) -> None:
+    found = label(rule, references, candidate, question)
+    assert found.verdict in verdicts.split("|"), found
 
 
 @pytest.mark.parametrize(
