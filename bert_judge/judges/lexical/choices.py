@@ -39,6 +39,7 @@ def extract_choice(text: str, options: Mapping[str, str], is_statement: bool = F
         or _option_in(final, options)
         or _option_in(box, options)
         or _combine(scan.by_cue["choose"], options)
+        or _letter_in_first_line(text, options, scan)
         or _only(scan.marked - scan.rejected)
         or _only(scan.lined - scan.rejected)
         or _option_at_the_edge(text, options)
@@ -258,6 +259,13 @@ def _last_sentence_start(text: str) -> int:
     for match in re.finditer(r"[.!?。！？]\s*(?=\S)|\n+(?=\S)", text[-1000:]):
         position = match.end()
     return max(0, len(text) - 1000) + position
+
+
+def _letter_in_first_line(text: str, options: Mapping[str, str], scan: _Scan) -> str | None:
+    """Return the letter that is the first line, before an explanation."""
+    first, _, explanation = text.strip().partition("\n")
+    letter = match_option(first, options) if explanation and len(first) <= 6 and not scan.is_retracted else None
+    return letter if letter and letter not in scan.rejected and scan.lined <= {letter} else None
 
 
 def _option_at_the_edge(text: str, options: Mapping[str, str]) -> str | None:

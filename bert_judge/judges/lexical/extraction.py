@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import yaml
 
-from bert_judge.judges.lexical.normalization import POINTER
+from bert_judge.judges.lexical.normalization import POINTER, is_pointer
 from bert_judge.judges.visible_text import strip_reasoning
 from bert_judge.tasks.latex import boxed, find_boxes
 
@@ -87,12 +87,13 @@ _ENDS_IN_ABBREVIATION = re.compile(rf"{_ABBREVIATION}\Z")
 _STARTS_SENTENCE = re.compile(rf"[\s*_]+{_SENTENCE_START}")
 # What ends an answer within its line.
 _TAG_END = re.compile(rf"<(?:/|\|?end_of_)(?:{_TAG})|\[/", re.IGNORECASE)
-_ANSWER_END = re.compile(rf"{_TAG_END.pattern}|,?\s(?:because|since)\b", re.IGNORECASE)
+_ANSWER_END = re.compile(
+    rf"{_TAG_END.pattern}|,?\s(?:because|since)\b|,\s(?:(?:and|but)\s)?(?:not|rather\sthan|instead\sof)\s(?!only\b)", re.IGNORECASE
+)
 _CLOSING = re.compile(r"\A\s*(?:</[^>\n]{1,20}>|\[/[^\]\n]{1,20}\])")
 _EXPLANATION = re.compile(r"\W*(?:i hope|explanation|because|since|reason|rationale|解析|解释|解釋)", re.IGNORECASE)
 # After "####", which is also a heading of the fourth level: a number, or the last line.
 _HASHES_ANSWER = re.compile(r"[^\S\n]*+(?:[-+−$€£¥\\(\d]|[^#\s][^\n]*\s*\Z)")
-_WRAPPED = re.compile(r"\$\$?([^$]+)\$\$?|\\\((.+)\\\)|\\\[(.+)\\\]|<(b|i|em|strong)>(.+)</\4>", re.DOTALL)
 # The mark of a Markdown quotation; "> 5" is a relation.
 QUOTATION = re.compile(r"^[^\S\n]{0,3}>[^\S\n](?=[A-Z][a-z]|[^\x00-\x7f]{2})", re.MULTILINE)
 _DECORATION = " \t\r\n*_`~\"'“”«»「」『』‘’"
@@ -111,13 +112,12 @@ _WRAPPED_WHOLE = re.compile(
 )
 _APOSTROPHE = re.compile(r"(?<=\w)'(?=\w)")
 _UNIT = re.compile(
-    r"[$€£¥₹₽₩](?=\s?[-−]?\.?\d)|(?<=\d)\s?[€£¥₹₽₩]|(?<=\d)\s?[ap](?=\.?m\b)|\b(?:at\s(?:least|most)|(?:more|less)\sthan)\b(?=\s\S*\d)"
+    r"[$€£¥₹₽₩](?=\s?[-−]?\.?\d)|(?<=\d)\s?[€£¥₹₽₩]|(?<=°)[cf]\b|(?<=\d)\s?[ap](?=\.?m\b)|\b(?:at\s(?:least|most)|(?:more|less)\sthan)\b(?=\s\S*\d)"
 )
 # A name and its version, of which no zero is idle: Python 3.10 is not Python 3.1.
 _VERSION = re.compile(r"\b([a-z]+)[ -]?(\d+(?:\.\d+)+)(?![\d%])")
 _VERSIONED = re.compile(
-    r"\b(?!(?:About|Approximately|Around|Roughly|Nearly|Only|Over|Under|Mean|Average|Price|Total|Mach|Magnitude)\b)"
-    r"([A-Z][a-z]{2,}\w*?|[a-z]*OS|PHP|USB|TLS|v|[Vv]ersion|release|section|chapter|figure|table)(?=[ -]?\d)"
+    rf"\b(?!{phrase_pattern('quantity')})([A-Z][a-z]{{2,}}\w*?|[a-z]*OS|v|{phrase_pattern('versioned')})(?=[ -]?\d)"
 )
 
 _JSON_STRING = re.compile(r'\s*+"((?:[^"\\]|\\.)*+)"', re.DOTALL)
@@ -207,12 +207,9 @@ def strip_markup(text: str) -> str:
     r"""Remove what surrounds an answer: quotes, markdown, `$…$`, `\boxed{…}`, `\text{…}`, a final full stop."""
     for _ in range(5):
         text = _strip_decoration(text)
-        if wrapped := _WRAPPED.fullmatch(text):
-            text = next(wrapped[group] for group in (1, 2, 3, 5) if wrapped[group] is not None)
-        elif text.endswith("}") and (boxes := find_boxes(text)) and (boxes[0].start, boxes[0].end) == (0, len(text)):
-            text = boxes[0].content
-        else:
+        if (inner := _unwrap_once(text)) == text:
             break
+        text = inner
     return _TEXT_COMMAND.sub(r"\1", text).strip()
 
 
@@ -227,16 +224,19 @@ def unwrap(text: str) -> str:
     r"""Remove what surrounds a text: white space, quotes, bold, code, `$…$`, `\boxed{…}`, `\text{…}`, a tag, a final full stop."""
     text = " ".join(text.split())
     for _ in range(5):
-        inner = text.rstrip(".,;:。").rstrip() or text
-        wrapped = _WRAPPED_WHOLE.fullmatch(inner)
-        if wrapped and not (wrapped["mark"] and wrapped["mark"] in _APOSTROPHE.sub("", wrapped["text"])):
-            inner = (wrapped["text"] or wrapped["marked"] or next(filter(None, wrapped.groups()[2:]))).strip()
-        elif (boxes := find_boxes(inner)) and (boxes[0].start, boxes[0].end) == (0, len(inner)):
-            inner = boxes[0].content
+        inner = _unwrap_once(text.rstrip(".,;:。").rstrip() or text)
         if not inner or inner == text:
             break
         text = inner
     return text
+
+
+def _unwrap_once(text: str) -> str:
+    wrapped = _WRAPPED_WHOLE.fullmatch(text)
+    if wrapped and not (wrapped["mark"] and wrapped["mark"] in _APOSTROPHE.sub("", wrapped["text"])):
+        return (wrapped["text"] or wrapped["marked"] or next(filter(None, wrapped.groups()[2:]))).strip()
+    boxes = find_boxes(text) if text.endswith("}") else []
+    return boxes[0].content if boxes and (boxes[0].start, boxes[0].end) == (0, len(text)) else text
 
 
 def is_same_text(first: str, second: str) -> bool:
@@ -320,7 +320,8 @@ def _statement(text: str, marker_start: int, start: int, end: int) -> _Statement
     answer = _VERB_FORM.sub("", text[start:end].strip().rstrip(".。" if _FACTORIAL.search(text, start, end) else ".。!！"))
     answer = strip_markup(answer)
     pointer = POINTER.match(text, end - len(text[start:end].lstrip(" `")))
-    return _Statement(f"{pointer[0] if pointer else ''}{answer}", marker_start, end) if answer else None
+    answer = f"{pointer[0]}{answer}" if answer and pointer and is_pointer(pointer) else answer
+    return _Statement(answer, marker_start, end) if answer else None
 
 
 def _sentence_end(text: str, start: int, end: int) -> int:

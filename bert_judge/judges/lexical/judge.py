@@ -32,6 +32,8 @@ _EXTRACTORS: Mapping[str, Callable[[str], str | None]] = {
 # The digits of every script.
 _INTEGER = re.compile(r"-?(?:\d+|\d{1,3}(?:,\d{3})+)")
 _PHRASE = re.compile(r"(?:[Aa] )?[^\W\d_]{2,}(?:[\s,.'’-]+[^\W\d_]+)*[\s.!]*")
+# "42 (confidence 80%)", but not "5 (mod 7)".
+_REMARK = re.compile(r"(?<=\S)\s+\((?!mod\b|base\b)[a-z]{3,}\s[^()]*\)\Z", re.IGNORECASE)
 _IDLE_SPACE = re.compile(r"\s+(?!\w)|(?<!\w)\s+")
 # One of two names may have it: a middle initial, or a hyphen (Spider-Man, e-mail, COVID-19, F-16), which is no minus there.
 _OPTIONAL = re.compile(
@@ -140,19 +142,20 @@ class LexicalJudge:
         score = 0.0
         for reference in references:
             words = self._split(reference)
-            is_strict = metric.is_binary or len(words) <= MAX_SHORT_REFERENCE
-            if not words or (is_strict and names_another_unit(reference, answer)):
+            if not words or score == 1:
                 continue
+            similarity = 0.0
             if metric.is_binary:
-                score = max(score, metric.compute(words, answer_words))
-                if not score:
-                    score = metric.compute(join_scales(words), join_scales(answer_words))
-                if not score and (shorter := _OPTIONAL.sub("", reference)) != reference:
-                    score = metric.compute(self._split(shorter), answer_words)
-                if not score and len(answer) <= _MAX_RAW and (shorter := _OPTIONAL.sub("", answer)) != answer:
-                    score = metric.compute(words, self._split(shorter))
+                similarity = metric.compute(words, answer_words) or metric.compute(join_scales(words), join_scales(answer_words))
+                if not similarity and (shorter := _OPTIONAL.sub("", reference)) != reference:
+                    similarity = metric.compute(self._split(shorter), answer_words)
+                if not similarity and len(answer) <= _MAX_RAW and (shorter := _OPTIONAL.sub("", answer)) != answer:
+                    similarity = metric.compute(words, self._split(shorter))
             elif has_distinctions(words, answer_words):
-                score = max(score, metric.compute(self._select_terms(words), answer_terms))
+                similarity = metric.compute(self._select_terms(words), answer_terms)
+            is_name = metric.is_binary or len(words) <= MAX_SHORT_REFERENCE
+            if similarity > score and not (is_name and names_another_unit(reference, answer)):
+                score = similarity
         return score, 1.0 if metric.is_binary else self.settings.threshold
 
     def _split(self, text: str) -> list[str]:
@@ -183,6 +186,7 @@ class LexicalJudge:
             later = extraction.extract_final_answer(text[find_boxes(text)[-1].end :])
             if later and is_formula(later) and re.search(r"\d", later):
                 answer, extractor = later, "final_answer"
+        answer = _REMARK.sub("", answer)
         details: dict[str, Any] = {"reason": extractor, "raw": answer[:_MAX_RAW]}
         if any(_is_same_formula(reference, answer) or _are_equal_phrases(reference, answer) for reference in references):
             return decided(1.0, **details)
@@ -217,7 +221,7 @@ def _lists_all(references: Sequence[str], answer: str) -> bool:
 def _is_same_formula(reference: str, answer: str) -> bool:
     """Return whether two texts are identical up to spaces between symbols: 1, 2 is the list 1,2, which alone may be a decimal."""
     first, second = (_IDLE_SPACE.sub("", " ".join(rewrite_notation(text).split())) for text in (reference, answer))
-    return is_same_text(first, second)
+    return is_same_text(first, second) and not names_another_unit(reference, answer)
 
 
 def _are_equal_phrases(reference: str, answer: str) -> bool:

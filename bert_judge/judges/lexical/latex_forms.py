@@ -37,7 +37,9 @@ _PAIR = re.compile(r"[-−]?[1-9]\d*,\d")
 _DECIMAL_COMMA = re.compile(r"(?<![\w.,(\[{])[-−]?\d+,(?:\d{1,2}|\d{4,})(?![\d,])(?!\.\d)")
 # A digit in a name (CO2, AZYUK2A) or in the power of a unit (km2), but not after the code of a currency.
 _UNIT_POWER = r"(?<=\d )[A-Za-z]{1,3}\^\{?\d\}?"
-_NAME_WITH_DIGITS = re.compile(r"(?<![\\\w])(?!(?:Rs|INR|USD|EUR|GBP|JPY|CNY|RMB|CAD|AUD)\d)[A-Za-z]+\d\w*|" + _UNIT_POWER)
+_DENIED = r",\s(?:(?:and|but)\s)?(?:not|rather than|instead of)\s[^,;\n]{1,40}?(?=[,;\n]|\.(?!\d)|\Z)"
+_NAME = r"(?<![\\\w])(?!(?:Rs|INR|USD|EUR|GBP|JPY|CNY|RMB|CAD|AUD)\d)[A-Za-z]+\d\w*"
+_NAME_WITH_DIGITS = re.compile(f"{_NAME}|{_UNIT_POWER}|{_DENIED}")
 # Math-Verify drops the bar.
 _REPEATING_DECIMAL = re.compile(r"(?<![\d.,])(\d{0,9})\.(\d{0,9})\\(?:overline|bar)\s?\{?(\d{1,9})\}?")
 _BASE = re.compile(r"\d_\s?\{?(\d+)")
@@ -48,7 +50,8 @@ _PROSE = re.compile(r"(?<![\\A-Za-z{])(?!(?:and|or|sin|cos|tan|cot|log|ln|mod)\b
 # An interval that is closed at infinity, and an operator where degrees would have a power.
 _IMPROPER = re.compile(r"(?<!\\)\[\s*-\s*(?:\\infty|∞)|(?:\\infty|∞)\s*(?:\\right\s*)?\]|\d\s*\\circ")
 _ROMAN = re.compile(r"[IVX]{2,}")
-_DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d+(?:\.\d+){2,}|(?:\d{1,4}\s?[年月日号時时分秒]\s?){1,6}")
+_ISO_DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}")
+_DATE = re.compile(rf"{_ISO_DATE.pattern}|\d+(?:\.\d+){{2,}}|(?:\d{{1,4}}\s?[年月日号時时分秒]\s?){{1,6}}")
 _SEVERAL = re.compile(r",\s|\b(?:and|or)\b")
 _LIST = re.compile(r"[-−]?\d+(?:\.\d+)*(?:(?:,?\s(?:and|or)\s|,\s)[-−]?\d+(?:\.\d+)*)+")
 # An area or a volume, which is a number with its unit.
@@ -60,6 +63,7 @@ _DENOMINATORS = {"half": 2, "halve": 2, "third": 3, "quarter": 4, "fourth": 4, "
 _WORDED_FRACTION = re.compile(
     rf"(negative |minus )?(?:([a-z-]{{3,20}}) and )?(?:([a-z]{{1,10}})[ -])?({'|'.join(_DENOMINATORS)})s?", re.IGNORECASE
 )
+_SENTENCE = re.compile(r"[^\W\d_]+(?:[\s,'’-]+[^\W\d_]+){2,}[.!]*")
 _MODULAR = re.compile(r"\\equiv|\\[pb]?mod(?![a-z])|(?<![a-zA-Z])mod(?![a-zA-Z])")
 
 
@@ -76,8 +80,7 @@ def math_verify_forms(text: str, *, has_decimal_comma: bool = False) -> list[str
         # Plain 60\\% would be 60.
         plain, latex = text.replace("−", "-"), f"${text}$"
         # Plain 3,5,7 would be 3.5.
-        is_list = text.count(",") > 1 and not _THOUSANDS.match(text)
-        is_list = is_list or bool(_PAIR.fullmatch(text) and not has_decimal_comma)
+        is_list = (text.count(",") > 1 and not _THOUSANDS.match(text)) or (not has_decimal_comma and _PAIR.fullmatch(text))
         return [latex, plain] if "\\" in text or is_list else [plain, latex]
     latex = rewrite_notation(text)
     joined = _AND.sub(", ", latex)
@@ -126,29 +129,25 @@ def last_formula(text: str) -> str | None:
     return text[sentence : formulas[-1].end()]
 
 
-def last_list(text: str, references: Sequence[str]) -> str | None:
-    """Return the last numbers of a text that are joined by commas or "and", if a reference has several, and no number follows."""
-    lists = list(_LIST.finditer(text)) if any(_SEVERAL.search(reference) for reference in references) else []
-    return lists[-1][0] if lists and not re.search(r"\d", text[lists[-1].end() :]) else None
-
-
-def last_decimal(text: str) -> str | None:
-    """Return the last number of a text if it has a decimal comma."""
-    decimals = list(_DECIMAL_COMMA.finditer(text))
-    return decimals[-1][0] if decimals and not re.search(r"\d", text[decimals[-1].end() :]) else None
-
-
 def find_expression(text: str, references: Sequence[str]) -> str | None:
     """Return the last list, formula or decimal of a text without a marker, or what follows the last "is" of its last line."""
-    if expression := last_list(text, references) or last_formula(text) or last_decimal(text):
+    has_list = any(_SEVERAL.search(reference) for reference in references)
+    if expression := (has_list and _last_number(_LIST, text)) or last_formula(text) or _last_number(_DECIMAL_COMMA, text):
         return expression
     match = _PREDICATE.fullmatch(remove_names(text).strip().rsplit("\n", 1)[-1][-300:])
-    formula = match[1].rstrip(".") if match else ""
+    # "It is 5!" is a factorial if a reference has one.
+    mark = r"\." if any("!" in reference for reference in references) else r"(?<=\d)!|\."
+    formula = re.sub(rf"(?:{mark})+\Z", "", match[1]) if match else ""
     return formula if is_formula(formula) and not _AREA.fullmatch(formula) else None
 
 
+def _last_number(pattern: re.Pattern[str], text: str) -> str | None:
+    matches = list(pattern.finditer(text))
+    return matches[-1][0] if matches and not re.search(r"\d", text[matches[-1].end() :]) else None
+
+
 def remove_names(text: str) -> str:
-    """Remove the names that contain digits: the 2 of CO2 is no number."""
+    """Remove the names that contain digits, and denied numbers: the 2 of CO2 and the 4 of "5, not 4" are no answers."""
     return _NAME_WITH_DIGITS.sub(" ", text)
 
 
@@ -161,7 +160,7 @@ def differ_in_notation(first: str, second: str) -> bool:
         (all(bases) and bases[0].isdisjoint(bases[1]))
         or (len(brackets) > 1 and "{" in brackets)
         or primes[0] != primes[1]
-        or bool(POINTER.match(first)) != bool(POINTER.match(second))
+        or any(bool(pattern.match(first)) != bool(pattern.match(second)) for pattern in (POINTER, _ISO_DATE))
         or bool(_IMPROPER.search(first)) != bool(_IMPROPER.search(second))
     )
 
@@ -201,12 +200,20 @@ def _write_worded_fraction(match: re.Match[str]) -> str:
 
 def _read_number_words(text: str) -> str:
     """Write twenty-five, negative five and 1.5 million in digits."""
-    if (len(text) <= 100 and text[-1:].isalpha() and not text.isalpha()) or (text.isalpha() and len(text) > 2):
+    if (len(text) <= 100 and text.rstrip(".!")[-1:].isalpha() and not text.isalpha()) or (text.isalpha() and len(text) > 2):
         if fraction := _WORDED_FRACTION.fullmatch(text):
             return _write_worded_fraction(fraction)
         words = join_scales(normalize_words(text))
-        # "ten dollars", "fifty percent"; a longer text may use "one" as a pronoun.
-        if len(words) <= 2 and re.fullmatch(r"-?\d+(?:\.\d+)?", words[0]) and not re.search(r"\d", text):
+        numbers = [word for word in words if re.fullmatch(r"-?\d+(?:\.\d+)?", word)]
+        if numbers == words[:1] and len(words) <= 2 and not re.search(r"\d", text):
             return " ".join(words)
+        # "There are six slices left."; "one" may be a pronoun.
+        if (
+            len(numbers) == 1
+            and numbers != ["1"]
+            and _SENTENCE.fullmatch(text)
+            and not any(word.rstrip("s") in _DENOMINATORS for word in words)
+        ):
+            return numbers[0]
     text = _GROUPED.sub(lambda match: re.sub(r"\D", "", match[0]), text)
     return _SCALED.sub(lambda match: join_scales([match[1].replace(",", ""), (match[2] or match[3]).lower()])[0], text)

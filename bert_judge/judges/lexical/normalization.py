@@ -59,13 +59,17 @@ _A_AS_LETTER = re.compile(
 _LATIN_ACCENT = re.compile(r"(?<=[a-z])[\u0300-\u0337\u0339-\u036f]+")
 # Arabic vowel signs and the tatweel are optional in writing.
 _ARABIC_OPTIONAL = re.compile(r"[\u0640\u064b-\u0652\u0670]+")
-# Roman numerals below 90 in capitals, as in World War II. Single letters are numerals after a few words only.
+# Roman numerals below 90, as in World War II or world war ii. Single letters are numerals after a few words only.
 ROMAN = {
     tens + ones: str(10 * ten + number)
     for ten, tens in enumerate(("", "X", "XX", "XXX", "XL", "L", "LX", "LXX", "LXXX"))
     for number, ones in enumerate(("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX"))
 }
-_ROMAN_NUMERAL = re.compile(r"\b[IVXL](?:[IVXL]{1,7}|(?<=War [IV])|(?<=Type [IV])|(?<=Part [IV]))\b")
+# vi and xi are also words.
+_ROMAN_NUMERAL = re.compile(
+    r"\b[IVXLivx](?:(?<=[IVXL])(?:[IVXL]{1,7}|(?<=War [IV])|(?<=Type [IV])|(?<=Part [IV]))"
+    r"|(?<=i)[ivx]{1,4}|(?<=v)ii{1,2}|(?<=\w v)i|(?<=x)(?!i\b)[ivx]{1,5})\b"
+)
 # NFKD writes 10² as 102 and 2½ as 21/2. A power of a longer word, or of metres, is a unit (km², 10 m²) or a footnote mark.
 _NOT_UNIT = r"(?<![^\W\d_]{2}.)(?<!\dm.)(?<!\d m.)"
 _SUPERSCRIPT = re.compile(rf"[⁰¹²³⁴-⁹⁺⁻ⁿ](?<=[\w)\]}}].){_NOT_UNIT}(?<![⁰¹²³⁴-⁹⁺⁻ⁿ].)")
@@ -95,7 +99,7 @@ _SPACELESS = re.compile(
 )
 
 # One spelling of the signs that the rules below look for, and Latin letters that Unicode does not decompose: Łódź is typed Lodz.
-_SPELLINGS = {"−": "-", "’": "'", "‘": "'", "′": "'", "ʼ": "'"}
+_SPELLINGS = {"−": "-", "’": "'", "‘": "'", "′": "'", "ʼ": "'", "♯": "#"}
 _UNIFY = str.maketrans(_SPELLINGS | {"ł": "l", "ø": "o", "đ": "d", "ð": "d", "ı": "i", "æ": "ae", "œ": "oe"})
 
 # Operators as they are typed, and the negation of a single letter: ~p, !x.
@@ -164,9 +168,9 @@ def normalize_words(text: str) -> list[str]:
     """
     text = _A_AS_LETTER.sub(_LETTER_A, text)
     if "*" in text:
-        text = POINTER.sub(lambda match: match[0].translate(_PROTECTED), text)
+        text = POINTER.sub(lambda match: match[0].translate(_PROTECTED) if is_pointer(match) else match[0], text)
     text = _SPACED_INITIALS.sub("", text)
-    text = _ROMAN_NUMERAL.sub(lambda match: ROMAN.get(match[0], match[0]), text)
+    text = _ROMAN_NUMERAL.sub(lambda match: ROMAN.get(match[0].upper(), match[0]), text)
     if not text.isascii():
         text = _SPACE_IN_NUMBER.sub("", strip_invisible(text))
         text = _SUPERSCRIPT.sub(r"^\g<0>", _MIXED_NUMBER.sub(r" \g<0>", text))
@@ -180,6 +184,11 @@ def normalize_words(text: str) -> list[str]:
         words = _normalize_days(words)
     words = [word for word in words if word not in ARTICLES] or words or text.split()
     return [word.replace(_LETTER_A, "a") for word in words] if _LETTER_A in text else words
+
+
+def is_pointer(match: re.Match[str]) -> bool:
+    """Return whether stars before a word are not the end of bold text: "**Answer: **yes"."""
+    return len(match[0]) == 1 or match.string.count("**", match.string.rfind("\n", 0, match.start()) + 1, match.end()) == 1
 
 
 def normalize(text: str) -> str:

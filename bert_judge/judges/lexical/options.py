@@ -129,9 +129,10 @@ def expected_choice(question: str, references: tuple[str, ...]) -> Expectation |
     options = parse_options(question)
     may_be_numbered = not options and ("2" in question or "ii" in question.lower())
     numbered = parse_options(question, are_numbered=True) if may_be_numbered else {}
-    # "1) 2 2) 4": the answer 2 would be a label and an option.
-    if numbered and {text.upper() for text in numbered.values()}.isdisjoint(numbered):
-        labels, lettered = tuple(numbered), dict(zip(UNLISTED, numbered.values(), strict=False))
+    texts = list(numbered.values())
+    # Of "1) 2 2) 4", the answer 2 would be a label and an option; a question after a list is about its items.
+    if numbered and numbered.keys().isdisjoint(map(str.upper, texts)) and "?" not in question[question.rfind(texts[-1]) :]:
+        labels, lettered = tuple(numbered), dict(zip(UNLISTED, texts, strict=False))
         answers = [write_letters(extraction.extract_reference(reference), labels) for reference in references]
         if correct := [letter for answer in answers if (letter := match_option(answer, lettered))]:
             return Expectation(lettered, frozenset(correct), False, labels)
@@ -140,25 +141,20 @@ def expected_choice(question: str, references: tuple[str, ...]) -> Expectation |
     if len(references) == 2 == len(letters) and normalize_option(options.get(letters[0], "")) == normalize_option(references[1]):
         # [letter, option text] of an option whose text is a letter too.
         letters = letters[:1]
-    texts = {normalize_option(strip_markup(extraction.extract_reference(reference))) for reference in references}
-    correct = letters or [letter for letter, text in options.items() if text and normalize_option(text) in texts]
+    answers = [normalize_option(strip_markup(extraction.extract_reference(reference))) for reference in references]
+    correct = letters or [letter for letter, text in options.items() if text and normalize_option(text) in answers]
     return Expectation(options, frozenset(correct), bool(letters)) if correct else None
 
 
-@lru_cache(maxsize=256)
-def _label_mention(labels: tuple[str, ...]) -> re.Pattern[str]:
-    """Return the pattern of a number or numeral that is a whole answer, in brackets, or followed by a mark or a verb."""
-    return re.compile(
-        rf"(?<![\w.,:/$€£+−^=-])(?<!\w[(\[])({'|'.join(sorted(labels, reverse=True))})"
-        rf"(?=[)\]}}）】>][^\w(]|[)\]}}）】>*_.:、\"'`”$]{{0,5}}\s*(?:\Z|\n|[,;!?(—–。，；！]|(?:is|was|because|since|and|or)\b)"
-        rf"|[.:、]\*{{0,2}}\s)",
-        re.IGNORECASE,
-    )
-
-
 def write_letters(text: str, labels: tuple[str, ...]) -> str:
-    """Write the numbers or numerals that label options as letters: "(iii)" becomes "(C)"."""
-    return _label_mention(labels).sub(lambda match: chr(ord("A") + labels.index(match[0].upper())), text) if labels else text
+    """Write numbers or numerals that label options as letters, where they are in brackets or before a mark or verb: (iii), (C)."""
+    if not labels:
+        return text
+    mention = (
+        rf"(?<![\w.,:/$€£+−^=-])(?<!\w[(\[])({'|'.join(sorted(labels, reverse=True))})(?=[)\]}}）】>][^\w(]|[.:、]\*{{0,2}}\s"
+        r"|[)\]}）】>*_.:、\"'`”$]{0,5}\s*(?:\Z|\n|[,;!?(—–。，；！]|(?:is|was|because|since|and|or)\b))"
+    )
+    return re.sub(mention, lambda match: chr(ord("A") + labels.index(match[0].upper())), text, flags=re.IGNORECASE)
 
 
 def name_option(reference: str, options: Mapping[str, str]) -> str | None:
