@@ -77,13 +77,9 @@ _OPENER = re.compile(r"(?:[^\S\n]|[*_>]|\$\$|\\\[|\\\(|```\w*+)*+\n")
 _BLOCK = re.compile(
     r"[\s*_]*(?:\$\$(.{1,2000}?)\$\$|\\\[(.{1,2000}?)\\\]|(\\begin\{(\w{1,20}\*?)\}.{1,2000}?\\end\{\4\}))", re.DOTALL
 )
-_ABBREVIATION = (
-    r"(?:[A-Z]|\b(?:[A-Z][a-z]|Mr|Mrs|Ms|Dr|Prof|Rev|Hon|Gov|Sen|Rep|Gen|Col|Capt|Cpt|Lt|Sgt|Maj|Adm|Pres|St|Mt|Ft|Jr|Sr"
-    r"|Inc|Ltd|Co|Corp|Bros|vs|No|Vol|Fig|ca|approx|etc|e\.g|i\.e|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec))"
-)
 _SENTENCE_START = r"(?:The|This|That|These|It|He|She|They|We|I|You|In|On|As|So|To|For|If|But|However|Therefore|Thus|Hence)\b"
 _SENTENCE_END = re.compile(rf"[.!?](?=[\s*_]+{_SENTENCE_START}|\s)|[。！？]")
-_ENDS_IN_ABBREVIATION = re.compile(rf"{_ABBREVIATION}\Z")
+_ENDS_IN_ABBREVIATION = re.compile(rf"(?:{'|'.join(_phrases()['abbreviation'])})\Z")
 _STARTS_SENTENCE = re.compile(rf"[\s*_]+{_SENTENCE_START}")
 # What ends an answer within its line.
 _TAG_END = re.compile(rf"<(?:/|\|?end_of_)(?:{_TAG})|\[/", re.IGNORECASE)

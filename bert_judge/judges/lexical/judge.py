@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from bert_judge.judges.lexical import LexicalJudgeConfig, choices, extraction
 from bert_judge.judges.lexical.extraction import is_same_text, names_another_unit, unwrap
-from bert_judge.judges.lexical.latex_forms import find_expression, has_formulas, is_formula, remove_names, rewrite_notation
+from bert_judge.judges.lexical.latex_forms import find_expression, has_formulas, is_formula, remove_asides, rewrite_notation
 from bert_judge.judges.lexical.math_worker import MathResult, MathVerifier
 from bert_judge.judges.lexical.normalization import drop_percent, join_scales, normalize_words, split_words
 from bert_judge.judges.lexical.options import Expectation, expected_choice, match_option, name_option, write_letters
@@ -179,7 +179,7 @@ class LexicalJudge:
         if extractor in ("last_number", "full_text"):
             # Without a marker: the text itself if it is a formula, else its last list or formula, and only then its last number.
             if extractor == "last_number":
-                answer = extraction.extract_last_number(remove_names(text)) or text
+                answer = extraction.extract_last_number(remove_asides(text)) or text
             answer = text.strip().rstrip(".") if is_formula(unwrap(text)) else find_expression(text, references) or answer
         elif extractor == "boxed" and "final_answer" in self.settings.extract:
             # A box of an intermediate result, and an answer stated after it.

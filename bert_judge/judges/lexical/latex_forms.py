@@ -32,14 +32,10 @@ _NOTATIONS = [(re.compile(pattern), replacement) for pattern, replacement in _TA
 _AND = re.compile(r",?\s+(?:and|or|&)\s+(?=[-\\\d(\[{a-zA-Z])")
 _SIGNED_AMOUNT = re.compile(r"\A[-−]\s?[$€£¥]\s?(?=[\d.][^$]*\Z)")
 _THOUSANDS = re.compile(r"[^\d]*\d{1,3}(?:,\d{3})+(?!,)")
-# Two numbers, unless a decimal point in the reference shows that it is one.
-_PAIR = re.compile(r"[-−]?[1-9]\d*,\d")
+# Two numbers; a decimal comma if the reference has a decimal point.
+PAIR = re.compile(r"[-−]?[1-9]\d*,\d")
 _DECIMAL_COMMA = re.compile(r"(?<![\w.,(\[{])[-−]?\d+,(?:\d{1,2}|\d{4,})(?![\d,])(?!\.\d)")
-# A digit in a name (CO2, AZYUK2A) or in the power of a unit (km2), but not after the code of a currency.
-_UNIT_POWER = r"(?<=\d )[A-Za-z]{1,3}\^\{?\d\}?"
-_DENIED = r",\s(?:(?:and|but)\s)?(?:not|rather than|instead of)\s[^,;\n]{1,40}?(?=[,;\n]|\.(?!\d)|\Z)"
-_NAME = r"(?<![\\\w])(?!(?:Rs|INR|USD|EUR|GBP|JPY|CNY|RMB|CAD|AUD)\d)[A-Za-z]+\d\w*"
-_NAME_WITH_DIGITS = re.compile(f"{_NAME}|{_UNIT_POWER}|{_DENIED}")
+_NO_ANSWER = re.compile("|".join(_TABLES["no_answer"]))
 # Math-Verify drops the bar.
 _REPEATING_DECIMAL = re.compile(r"(?<![\d.,])(\d{0,9})\.(\d{0,9})\\(?:overline|bar)\s?\{?(\d{1,9})\}?")
 _BASE = re.compile(r"\d_\s?\{?(\d+)")
@@ -67,7 +63,7 @@ _SENTENCE = re.compile(r"[^\W\d_]+(?:[\s,'’-]+[^\W\d_]+){2,}[.!]*")
 _MODULAR = re.compile(r"\\equiv|\\[pb]?mod(?![a-z])|(?<![a-zA-Z])mod(?![a-zA-Z])")
 
 
-def math_verify_forms(text: str, *, has_decimal_comma: bool = False) -> list[str]:
+def math_verify_forms(text: str) -> list[str]:
     """Return the forms of a text to parse, best first: Math-Verify needs delimiters around LaTeX, but not around numbers."""
     text = _read_number_words(_SIGNED_AMOUNT.sub("-", text.strip()))
     if text.startswith("\\begin"):
@@ -80,7 +76,7 @@ def math_verify_forms(text: str, *, has_decimal_comma: bool = False) -> list[str
         # Plain 60\\% would be 60.
         plain, latex = text.replace("−", "-"), f"${text}$"
         # Plain 3,5,7 would be 3.5.
-        is_list = (text.count(",") > 1 and not _THOUSANDS.match(text)) or (not has_decimal_comma and _PAIR.fullmatch(text))
+        is_list = (text.count(",") > 1 and not _THOUSANDS.match(text)) or PAIR.fullmatch(text)
         return [latex, plain] if "\\" in text or is_list else [plain, latex]
     latex = rewrite_notation(text)
     joined = _AND.sub(", ", latex)
@@ -134,7 +130,7 @@ def find_expression(text: str, references: Sequence[str]) -> str | None:
     has_list = any(_SEVERAL.search(reference) for reference in references)
     if expression := (has_list and _last_number(_LIST, text)) or last_formula(text) or _last_number(_DECIMAL_COMMA, text):
         return expression
-    match = _PREDICATE.fullmatch(remove_names(text).strip().rsplit("\n", 1)[-1][-300:])
+    match = _PREDICATE.fullmatch(remove_asides(text).strip().rsplit("\n", 1)[-1][-300:])
     # "It is 5!" is a factorial if a reference has one.
     mark = r"\." if any("!" in reference for reference in references) else r"(?<=\d)!|\."
     formula = re.sub(rf"(?:{mark})+\Z", "", match[1]) if match else ""
@@ -146,9 +142,9 @@ def _last_number(pattern: re.Pattern[str], text: str) -> str | None:
     return matches[-1][0] if matches and not re.search(r"\d", text[matches[-1].end() :]) else None
 
 
-def remove_names(text: str) -> str:
-    """Remove the names that contain digits, and denied numbers: the 2 of CO2 and the 4 of "5, not 4" are no answers."""
-    return _NAME_WITH_DIGITS.sub(" ", text)
+def remove_asides(text: str) -> str:
+    """Remove names with digits, denials and closing talk: the 2 of CO2 and the 4 of "5, not 4" are no answers."""
+    return _NO_ANSWER.sub(" ", text)
 
 
 def differ_in_notation(first: str, second: str) -> bool:

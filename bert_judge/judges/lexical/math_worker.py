@@ -9,7 +9,6 @@ answer becomes invalid and a new worker continues with the next. The worker is s
 import json
 import logging
 import multiprocessing as mp
-import re
 import resource
 import signal
 import subprocess
@@ -19,7 +18,7 @@ from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from typing import NamedTuple
 
-from bert_judge.judges.lexical.latex_forms import differ_in_notation, is_formula, math_verify_forms, read_literal
+from bert_judge.judges.lexical.latex_forms import PAIR, differ_in_notation, is_formula, math_verify_forms, read_literal
 
 CHUNK = 64
 # Excessive allocations end in a MemoryError of the worker.
@@ -132,10 +131,10 @@ class _Comparer:
 
     def compare(self, references: Sequence[str], answer: str) -> MathResult:
         self._resource_errors.error_type = None
+        if PAIR.fullmatch(answer) and any("." in reference for reference in references):
+            answer = answer.replace(",", ".")
         golds = [(reference, gold) for reference in references if (gold := self._parse(reference))]
-        # 2,3 is a decimal for the reference 2.3.
-        has_decimals = any(re.search(r"\d\.\d", reference) for reference in references)
-        expressions = self._parse(answer, has_decimal_comma=has_decimals) if golds else []
+        expressions = self._parse(answer) if golds else []
         if expressions and any(self._are_equal(reference, gold, answer, expressions) for reference, gold in golds):
             return MathResult(True, None)
         if error := self._resource_errors.error_type:
@@ -167,9 +166,9 @@ class _Comparer:
             return None
         return float(expression.evalf())  # type: ignore[attr-defined]
 
-    def _parse(self, text: str, *, has_decimal_comma: bool = False) -> list[object]:
+    def _parse(self, text: str) -> list[object]:
         """Return sympy expressions and their source; empty for a text without mathematics."""
-        for form in math_verify_forms(text, has_decimal_comma=has_decimal_comma):
+        for form in math_verify_forms(text):
             parsed: list[object] = self._library.parse(form, parsing_timeout=None)
             if any(not isinstance(expression, str) for expression in parsed):
                 return parsed

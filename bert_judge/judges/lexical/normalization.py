@@ -118,9 +118,6 @@ _SUFFIX = re.compile(
 _PLUS_SIGN = re.compile(r"\+(?=\.?\d)(?:(?<=[(\[,=<>:].)|(?<=[(\[,=<>:] .)|(?<!.\+))")
 # km^2 is written km2 too.
 _UNIT_POWER = re.compile(r"\^(?:(?<=[^\W\d_]{2}.)|(?<=\dm.)|(?<=\d m.))(?=\d)")
-_POWER = re.compile(r"\^(?:(?<=[^\W\d_]{2}.)|(?<=\dm.)|(?<=\d m.))(?=\d)")
-# The star of a pointer (*p, **kwargs), which no later star closes as Markdown.
-_POINTER = re.compile(r"\*(?<![\w)\]}*].)\*?(?=[a-z_]\w*(?!\w))(?![^*\n]*[^\s*(\[{,]\*)")
 _POWER = re.compile(r"\^|\*\*(?:(?<=\d..)|(?<=\d ..)) ?(?=-?\d)")
 
 

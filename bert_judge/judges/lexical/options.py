@@ -13,21 +13,16 @@ from bert_judge.judges.lexical.normalization import ROMAN, normalize
 UNLISTED = dict.fromkeys("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "")
 
 # The label of an option in a question: "(A)", "[A]", "A)", "A.", "A:", "A、", "- A)", "**A.**", "Option A:", "'A':"; in a line of
-# its own also "A - ", "A | " and "A ". After a number or numeral these are no labels, but "(1)", "1)", "1." and "1、" are.
-_LETTER_LABEL, _NUMBER_LABEL = (
-    re.compile(
-        r"(?:(?<![A-Za-z0-9_’.\-/\\(\[<])|(?<=[\[{])(?=['\"]))(?P<line>^[^\S\n]*(?:[-*+•>|][^\S\n]+)?(?:\[ ?\][^\S\n])?)?"
-        rf"(?:\*\*|__)?(?:(?:Option|Choice|选项)[^\S\n]?)?(?P<open>[(\[（【<]|['\"])?(?P<label>{label})(?:\*\*)?"
-        rf"(?P<close>[)\]）】>]\.?|['\"]:|{close})(?:\*\*|__)?(?=\s*[^\s)\]])",
-        re.MULTILINE,
-    )
-    for label, close in (
-        ("[A-Za-z]", r"[.:：、．]|[^\S\n][-–—|](?=\s)|\t| (?=[^\s=])"),
-        (r"\d{1,2}|[IVX]{1,4}|[ivx]{1,4}", r"[.、．](?!\w)"),
-    )
+# its own also "A - ", "A | " and "A ".
+_LABEL = re.compile(
+    r"(?:(?<![A-Za-z0-9_’.\-/\\(\[<])|(?<=[\[{])(?=['\"]))(?P<line>^[^\S\n]*(?:[-*+•>|][^\S\n]+)?(?:\[ ?\][^\S\n])?)?(?:\*\*|__)?"
+    r"(?:(?:Option|Choice|选项)[^\S\n]?)?(?P<open>[(\[（【<]|['\"])?(?P<letter>[A-Za-z])(?:\*\*)?"
+    r"(?P<close>[)\]）】>]\.?|[.:：、．]|['\"]:|[^\S\n][-–—|](?=\s)|\t| (?=[^\s=]))(?:\*\*|__)?(?=\s*[^\s)\]])",
+    re.MULTILINE,
 )
-_LETTERS = {letter: position for position, letter in enumerate(UNLISTED)}
-_NUMBERS = {text: int(number) - 1 for numeral, number in ROMAN.items() for text in (numeral, number) if numeral}
+# What may label options instead of letters.
+_NUMBERS = tuple(str(number) for number in range(1, 27))
+_NUMERALS = tuple(numeral for numeral, number in ROMAN.items() if numeral and number in _NUMBERS)
 # Line breaks of HTML and of escaped text; LaTeX around a label: "\textbf{(A)}\ 5 \qquad".
 _LINE_MARKUP = re.compile(r"</?(?:br|li|p)\s?/?>|\\n(?=\s?[(\[]?[A-Za-z][).\]:])")
 _LABEL_MARKUP = re.compile(r"\$?\\(?:text\w*|math\w*)\s?\{\s?(\([A-Z]\)|[A-Z]\.)\s?\}(?:\\ |[~$])?|\\q?quad(?![a-z])")
@@ -52,29 +47,26 @@ normalize_option = lru_cache(maxsize=1 << 15)(normalize)
 
 
 @lru_cache(maxsize=4096)
-def parse_options(question: str, *, are_numbered: bool = False) -> Mapping[str, str]:
+def parse_options(question: str) -> Mapping[str, str]:
     """Return the options of a question, letter → text, from the last list of them; empty without at least two, lettered from A.
 
-    Lines of options come before options within a line, capital letters before small ones. `are_numbered`: number or Roman numeral →
-    text instead, from 1.
+    Lines of options come before options within a line, capital letters before small ones.
     """
-    pattern, positions = (_NUMBER_LABEL, _NUMBERS) if are_numbered else (_LETTER_LABEL, _LETTERS)
     runs: list[list[re.Match[str]]] = []
-    current: dict[tuple[str | None, str, bool, bool, bool], list[re.Match[str]]] = {}
+    current: dict[tuple[str | None, str, bool, bool], list[re.Match[str]]] = {}
     question = _LABEL_MARKUP.sub(r"\1", _LINE_MARKUP.sub("\n", question.translate(_FULL_WIDTH_LETTERS)))
-    for label in pattern.finditer(question):
-        text, opening, closing = label["label"], label["open"], label["close"]
-        position = positions.get(text.upper(), -1)
+    for label in _LABEL.finditer(question):
+        letter, opening, closing = label["letter"], label["open"], label["close"]
         is_line = label["line"] is not None
         if (opening and opening not in "'\"" and not closing.startswith(_PAIRS[opening])) or (closing[0].isspace() and not is_line):
             continue
         # A run of lines, and a run of labels anywhere.
         for lines_only in {is_line, False}:
-            style = (opening, closing, text.isupper(), text.isdecimal(), lines_only)
-            if position == 0:
+            style = (opening, closing, letter.isupper(), lines_only)
+            if letter in "Aa":
                 current[style] = [label]
                 runs.append(current[style])
-            elif position == len(current.get(style, ())):
+            elif style in current and ord(letter) == ord(current[style][-1]["letter"]) + 1:
                 current[style].append(label)
     run = max(filter(_is_list, runs), key=_rank, default=None)
     if run is None:
@@ -87,7 +79,7 @@ def parse_options(question: str, *, are_numbered: bool = False) -> Mapping[str, 
     if run[0]["open"] in ("'", '"'):
         texts = [re.split(r"['\"],?\s*(?:$|['\"}\]])", text.lstrip(" '\""), maxsplit=1)[0] for text in texts]
     return {
-        label["label"].upper(): text.strip(" \t\n*_,;|，；").removesuffix(" or") for label, text in zip(run, texts, strict=True)
+        label["letter"].upper(): text.strip(" \t\n*_,;|，；").removesuffix(" or") for label, text in zip(run, texts, strict=True)
     }
 
 
@@ -97,7 +89,7 @@ def _is_list(run: Sequence[re.Match[str]]) -> bool:
 
 
 def _rank(run: Sequence[re.Match[str]]) -> tuple[bool, bool, int]:
-    return run[0]["label"].isupper(), _is_lines(run), run[-1].start()
+    return run[0]["letter"].isupper(), _is_lines(run), run[-1].start()
 
 
 def _is_lines(run: Sequence[re.Match[str]]) -> bool:
@@ -111,7 +103,7 @@ class Expectation(NamedTuple):
         options: letter → text; the texts are empty if the question does not list them.
         correct: letters of the correct options; several letters where several options together are correct.
         by_letter: a reference names its option by letter.
-        labels: number or numeral → letter, if these label the options.
+        labels: the numbers or numerals that label the options in the question; empty if letters do.
     """
 
     options: Mapping[str, str]
@@ -127,15 +119,16 @@ def expected_choice(question: str, references: tuple[str, ...]) -> Expectation |
     Letters decide if there are any: "B", "(b)", "**B.**", "B) Paris", "Option B", and "A, C" for several options.
     """
     options = parse_options(question)
-    may_be_numbered = not options and ("2" in question or "ii" in question.lower())
-    numbered = parse_options(question, are_numbered=True) if may_be_numbered else {}
-    texts = list(numbered.values())
-    # Of "1) 2 2) 4", the answer 2 would be a label and an option; a question after a list is about its items.
-    if numbered and numbered.keys().isdisjoint(map(str.upper, texts)) and "?" not in question[question.rfind(texts[-1]) :]:
-        labels, lettered = tuple(numbered), dict(zip(UNLISTED, texts, strict=False))
-        answers = [write_letters(extraction.extract_reference(reference), labels) for reference in references]
-        if correct := [letter for answer in answers if (letter := match_option(answer, lettered))]:
-            return Expectation(lettered, frozenset(correct), False, labels)
+    for labels in (_NUMBERS, _NUMERALS):
+        if options or labels[1] not in question.upper():
+            continue
+        labels = labels[: len(parse_options(write_letters(question, labels)))]
+        texts = parse_options(write_letters(question, labels))
+        # Of "1) 2 2) 4", the answer 2 would be a label and an option; a question after a list is about its items.
+        if texts and {*labels, *UNLISTED}.isdisjoint(texts.values()) and "?" not in question[question.upper().rfind(labels[-1]) :]:
+            answers = [write_letters(extraction.extract_reference(reference), labels) for reference in references]
+            if correct := [letter for answer in answers if (letter := match_option(answer, texts))]:
+                return Expectation(texts, frozenset(correct), False, labels)
     options = options or UNLISTED
     letters = [letter for reference in references if (letter := name_option(extraction.extract_reference(reference), options))]
     if len(references) == 2 == len(letters) and normalize_option(options.get(letters[0], "")) == normalize_option(references[1]):

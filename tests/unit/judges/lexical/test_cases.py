@@ -136,6 +136,7 @@ NUMBERS = [
     (MATH, ["140"], "The number is 104, not 140.", "incorrect"),
     (MATH, ["42"], "Answer: 42 (confidence 80%)", "correct"),
     (MATH, ["720"], "The total is 720!", "correct"),
+    (MATH, ["42"], "42\n\nLet me know if you have 2 more questions!", "correct"),
     (MATH, ["2024-05-06"], "2024/5/6", "correct"),
     (MATH, ["2024-05-06"], "May 7, 2024", "incorrect"),
     (MATH, ["1-\\frac{1}{e}"], "1-\\frac{1}{\\mathrm{e}}", "correct"),
