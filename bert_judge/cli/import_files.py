@@ -17,7 +17,7 @@ from bert_judge import tables
 from bert_judge.assets.prepare import resolve_files
 from bert_judge.candidates.importers import column_names, frameworks, judgelm
 from bert_judge.candidates.importers.answers import Answer, make_column_reader
-from bert_judge.candidates.importers.companion_files import CompanionFiles, references_by_id
+from bert_judge.candidates.importers.companion_files import RENAME, CompanionFiles, make_joining_reader, references_by_id
 from bert_judge.candidates.importers.frameworks import FRAMEWORKS, ImportStats
 from bert_judge.candidates.importers.suspicious_input import find_suspicious_input
 from bert_judge.cli.options import Force
@@ -53,7 +53,9 @@ def import_(
         str | None,
         typer.Option(help=f"{', '.join(FRAMEWORKS)}, or {ROWS}. Default: detected from the content."),
     ] = None,
-    references: Annotated[Path | None, typer.Option(help="File of references, if the framework's file has none.")] = None,
+    references: Annotated[
+        Path | None, typer.Option(help="File of references, joined by id or question, if the answers' file has none.")
+    ] = None,
     requests: Annotated[Path | None, typer.Option(help="Requests of a batch, which hold its questions.")] = None,
     scores: Annotated[Path | None, typer.Option(help="scores.json of a judge, for the label column.")] = None,
     model: Annotated[str | None, typer.Option(help="Model name, overriding the file's.")] = None,
@@ -124,14 +126,21 @@ def _read_answers(path: Path, format: str | None, companions: CompanionFiles, st
     if format in (None, ROWS):
         source = open_rows(path)
         sample = source.sample()
-        columns = column_names.detect_columns(path, source.columns, {}, sample=sample)
-        reader = make_column_reader(columns, source.format == "csv", sample)
+        if companions.references:
+            reader = make_joining_reader(path, companions.references)
+        else:
+            columns = column_names.detect_columns(path, source.columns, {}, sample=sample, remedy=_remedy)
+            reader = make_column_reader(columns, source.format == "csv", sample)
         for line in find_suspicious_input(sample, reader):
             log(f"{path}: warning: {line}")
         yield from frameworks.read_answers(reader, source.records(), stats)
         return
     kind = FRAMEWORKS[str(format)]
     yield from frameworks.read_answers(kind.make_reader(path, companions), kind.records(path, companions), stats)
+
+
+def _remedy(role: str) -> str:
+    return "name the file that holds them with --references FILE" if role == "references" else RENAME(role)
 
 
 def _read_pairs(path: Path, format: str | None, references: Path | None, task: str | None) -> Iterator[dict[str, Any]]:

@@ -134,7 +134,12 @@ def _make_reader(
         plain = make_column_reader(frameworks.PLAIN_COLUMNS)
         return kind.make_reader(source.path, CompanionFiles()) if kind.is_annotatable else plain, "the file's own verdicts"
     _check_reference_file(file, source, columns.get("references", ""))
-    detected = column_names.detect_columns(source.path, source.columns, columns, sample=sample)
+
+    def remedy(role: str) -> str:
+        second_file = f", or import a second file of them: bert-judge import {file} --references FILE -o answers.jsonl"
+        return f"set --{role} COLUMN{second_file if role == 'references' else ''}"
+
+    detected = column_names.detect_columns(source.path, source.columns, columns, sample=sample, remedy=remedy)
     if labels := column_names.verdict_columns(source.columns, detected, sample):
         detected.setdefault("label", labels[0])
     log("; ".join(f"{role}: {column!r}" for role, column in detected.items()))

@@ -39,7 +39,8 @@ def predict_batch(table: Table, judge: str | None = None, columns: Mapping[str, 
     arrow: Any = table if isinstance(table, pa.Table) else pa.Table.from_pandas(table, preserve_index=False)
     if taken := [name for name in ADDED if name in arrow.column_names]:
         raise InputError(f"the table: has a column {taken[0]!r} already; rename it")
-    reader = make_column_reader(detect_columns(Path("the table"), arrow.column_names, columns or {}))
+    remedy = "pass columns={{{!r}: COLUMN}}".format
+    reader = make_column_reader(detect_columns(Path("the table"), arrow.column_names, columns or {}, remedy=remedy))
     rows = [to_row(reader, record) for record in arrow.to_pylist()]
     labels = judge_rows(load_judge(judge), rows)
     added = {name: pa.array([label and getattr(label, name) for label in labels], kind) for name, kind in ADDED.items()}

@@ -1,7 +1,7 @@
 """Detection of the columns of a file by their usual names and the words in them (`column_names.yaml`)."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -35,12 +35,14 @@ def detect_columns(
     required: Sequence[str] = REQUIRED,
     with_label: bool = False,
     sample: Sequence[Record] = (),
+    remedy: Callable[[str], str] = "set --{} COLUMN".format,
 ) -> dict[str, str]:
     """Return role → column of a file, `a.b` for the key `b` of the objects in column `a`.
 
     Args:
         user_columns: role → column as named by the user; these are not detected.
         sample: rows of the file, to tell references from verdicts.
+        remedy: returns what the user can do about a role, for the error message.
 
     Returns:
         Columns by the roles of `column_names.yaml`; one column per option is named `option A`, `option B`, …. More references may
@@ -53,7 +55,7 @@ def detect_columns(
     for role, column in user_columns.items():
         if column not in columns and column.partition(".")[0] not in folders:
             raise InputError(f"{path}: no column {column!r} for the {role}; available: {_list_columns(columns)}")
-    detected = _match_names(path, columns, user_columns, with_label, sample)
+    detected = _match_names(path, columns, user_columns, with_label, sample, remedy)
     if "choices" not in detected:
         detected |= _option_columns([name for name in columns if name not in detected.values()])
     _add_fallbacks(columns, detected, required, sample)
@@ -65,28 +67,36 @@ def detect_columns(
         not_named = [name for name in columns if name not in user_columns.values()]
         if nested := _nested_columns(without_role, sample) or _nested_columns(not_named, sample):
             rest = [name for name in columns if name not in {column.rpartition(".")[0] for column in nested}]
-            return detect_columns(path, [*rest, *nested], user_columns, required, with_label, sample)
+            return detect_columns(path, [*rest, *nested], user_columns, required, with_label, sample, remedy)
         raise InputError(
-            f"{path}: cannot tell which column holds the {missing[0]}; "
-            f"set --{missing[0]} COLUMN; available: {_list_columns(columns)}"
+            f"{path}: cannot tell which column holds the {missing[0]}; {remedy(missing[0])}; available: {_list_columns(columns)}"
         )
-    _check_conflicts(path, detected)
+    _check_conflicts(path, detected, remedy)
     return detected
 
 
 def _match_names(
-    path: Path, columns: Sequence[str], user_columns: Mapping[str, str], with_label: bool, sample: Sequence[Record]
+    path: Path,
+    columns: Sequence[str],
+    user_columns: Mapping[str, str],
+    with_label: bool,
+    sample: Sequence[Record],
+    remedy: Callable[[str], str],
 ) -> dict[str, str]:
-    """Return the user's columns, and those whose name is that of a role."""
+    """Return the user's columns, and those of the others whose name is that of a role."""
     matched = dict(user_columns)
+    others = [name for name in columns if name not in user_columns.values()]
     for role, names in _vocabulary()["names"].items():
         if role in matched or (role == "label" and not with_label):
             continue
-        named = {_normalize(name): name for name in columns if _normalize(name) in names}
+        named = {normalize(name): name for name in columns if normalize(name) in names}
         if role == "question" and named.keys() == {"instruction", "input"}:
             matched |= {"question": named["instruction"], "input": named["input"]}
             continue
-        column = _find_column(path, role, columns, names)
+        matching = _matching_columns(role, others, names, sample) or _matching_columns(role, columns, names, sample)
+        if len(matching) > 1:
+            raise InputError(f"{path}: the {role} may be in the column {' or '.join(map(repr, matching))}; {remedy(role)}")
+        column = next(iter(matching), None)
         if role == "references" and column and column.casefold().endswith("label") and any(map(_is_ambiguous, columns)):
             # A label next to an answer may be an annotator's verdict.
             column = None if _are_verdicts([get_cell(row, column) for row in sample]) else column
@@ -106,14 +116,14 @@ def _add_fallbacks(columns: Sequence[str], detected: dict[str, str], required: S
             detected[role] = fallback
 
 
-def _check_conflicts(path: Path, detected: Mapping[str, str]) -> None:
+def _check_conflicts(path: Path, detected: Mapping[str, str], remedy: Callable[[str], str]) -> None:
     """Refuse a column with two roles, except a conversation, which holds question and answer."""
     for role, column in detected.items():
         roles = {name for name in detected if detected[name] == column}
-        is_conversation = _normalize(column) in _vocabulary()["fallback"]["candidate"] and roles == {"question", "candidate"}
+        is_conversation = normalize(column) in _vocabulary()["fallback"]["candidate"] and roles == {"question", "candidate"}
         if len(roles) > 1 and not is_conversation:
             other = next(name for name in detected if name in roles - {role})
-            raise InputError(f"{path}: the column {column!r} cannot hold both {role} and {other}; set --{role} COLUMN")
+            raise InputError(f"{path}: the column {column!r} cannot hold both {role} and {other}; {remedy(role)}")
 
 
 def verdict_columns(columns: Sequence[str], detected: Mapping[str, str], sample: Sequence[Record]) -> list[str]:
@@ -123,7 +133,7 @@ def verdict_columns(columns: Sequence[str], detected: Mapping[str, str], sample:
     return [
         name
         for name in columns
-        if _normalize(name) in names and name not in detected.values() and _are_verdicts([get_cell(row, name) for row in sample])
+        if normalize(name) in names and name not in detected.values() and _are_verdicts([get_cell(row, name) for row in sample])
     ]
 
 
@@ -134,12 +144,12 @@ def get_cell(record: Record, column: str) -> Any:
 
 def reference_separator(references: str, sample: Sequence[Record]) -> str | None:
     """Return what separates the references in a text: ";" in the CSV file of TruthfulQA, else None."""
-    names = {_normalize(name) for record in sample[:1] for name in record}
-    return ";" if _normalize(references) == "correct_answers" and "incorrect_answers" in names else None
+    names = {normalize(name) for record in sample[:1] for name in record}
+    return ";" if normalize(references) == "correct_answers" and "incorrect_answers" in names else None
 
 
 def _is_ambiguous(name: str) -> bool:
-    return _normalize(name) in _vocabulary()["ambiguous"]
+    return normalize(name) in _vocabulary()["ambiguous"]
 
 
 def _nested_columns(columns: Sequence[str], sample: Sequence[Record]) -> list[str]:
@@ -149,17 +159,28 @@ def _nested_columns(columns: Sequence[str], sample: Sequence[Record]) -> list[st
     return list(dict.fromkeys(members))
 
 
-def _find_column(path: Path, role: str, columns: Sequence[str], names: Sequence[str]) -> str | None:
-    matching = [name for name in columns if _normalize(name) in names]
-    worded = [name for name in columns if _has_role(name, role)]
+def _matching_columns(role: str, columns: Sequence[str], names: Sequence[str], sample: Sequence[Record]) -> list[str]:
+    """Return the columns that may have a role by their names, the usual ones if there are any."""
+    groups = [[name for name in columns if normalize(name) in names], [name for name in columns if _has_role(name, role)]]
     if role == "candidate":
-        whole = [[name for name in group if _normalize(name) not in _vocabulary()["extracted"]] for group in (matching, worded)]
-        matching = next(filter(None, whole), matching)
-    preferred = [name for name in matching if _normalize(name) == names[0]]
-    matching = matching or worded
-    if len(matching) > 1 and len(preferred) != 1:
-        raise InputError(f"{path}: the {role} may be in the column {' or '.join(map(repr, matching))}; set --{role} COLUMN")
-    return next(iter(preferred or matching), None)
+        groups = [[name for name in group if _holds_answers([get_cell(row, name) for row in sample])] for group in groups]
+        whole = [[name for name in group if normalize(name) not in _vocabulary()["extracted"]] for group in groups]
+        groups = [*whole, *groups]
+    matching = next(filter(None, groups), [])
+    preferred = [name for name in matching if normalize(name) == names[0]]
+    return preferred if len(preferred) == 1 else matching
+
+
+def _holds_answers(cells: Sequence[Any]) -> bool:
+    """Return whether some cell can be read as an answer; annotators' `responses` and an empty list of `predictions` cannot."""
+
+    def is_readable(cell: Any) -> bool:
+        try:
+            return cell != [] and bool(values.parse_answers(cell))
+        except values.UnreadableCell:
+            return False
+
+    return not cells or any(map(is_readable, cells))
 
 
 def _has_role(name: str, role: str) -> bool:
@@ -194,9 +215,9 @@ def _find_fallback(
 ) -> str | None:
     for column in columns:
         cells = [cell for record in sample if (cell := get_cell(record, column)) is not None]
-        if _normalize(column) not in names or not cells or column == detected.get("label"):
+        if normalize(column) not in names or not cells or column == detected.get("label"):
             continue
-        is_index = "index" in _normalize(column) or "idx" in _normalize(column)
+        is_index = "index" in normalize(column) or "idx" in normalize(column)
         has_options = any(known_role == "choices" or known_role.startswith(OPTION) for known_role in detected)
         # One number per option, as in TruthfulQA.
         if any(isinstance(cell, list) and _are_verdicts(cell) for cell in cells):
@@ -249,7 +270,7 @@ def _strip_folders(name: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _normalize(name: str) -> str:
+def normalize(name: str) -> str:
     spaced = re.sub(r"(?<=[a-z\d])(?=[A-Z])", " ", _strip_folders(name))
     return re.sub(r"[\W_]+", "_", spaced).strip("_").casefold()
 

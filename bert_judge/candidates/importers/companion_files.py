@@ -4,21 +4,24 @@ BERT-as-a-Judge writes `{folder}/{task}/{model}/candidates.json`, a list of answ
 references come from a second file in the same order; a judge's `scores.json`, a list in the same order, becomes the column `label`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, TypeVar
 
 from bert_judge.candidates.importers import column_names
-from bert_judge.candidates.importers.answers import parse_question
+from bert_judge.candidates.importers.answers import Answer, RecordReader, make_column_reader, parse_question
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import values
 from bert_judge.tables.readers.json_documents import iterate_list
-from bert_judge.tables.readers.rows import LocatedRecord, open_rows
+from bert_judge.tables.readers.rows import LocatedRecord, Record, open_rows
 
 T = TypeVar("T")
-ID_COLUMNS = ("custom_id", "question_id", "sample_id", "id")
+ID_COLUMNS = ("custom_id", "question_id", "sample_id", "example_id", "instance_id", "id", "qid", "uid")
+# No column of a file.
+_NO_ANSWER = "\0"
+RENAME = "rename it to {}".format
 
 
 @dataclass(frozen=True)
@@ -34,12 +37,72 @@ def references_by_id(path: Path | None) -> Mapping[str, list[str]]:
     """Return id → references. Raises InputError: no column of ids or references, an invalid cell, or a duplicate id."""
     if path is None:
         return {}
-    columns = open_rows(path).columns
-    id_column = next((name for name in ID_COLUMNS if name in columns), None)
+    id_column = next(iter(_find_ids(open_rows(path).columns).values()), None)
     if id_column is None:
         raise InputError(f"{path}: no column of ids; add one of {', '.join(ID_COLUMNS)}")
-    rows = _parsed_rows(path, id_column)
-    return by_id(path, id_column, ((location, row["id"], row["references"]) for location, row in rows))
+    return {identity: row["references"] for identity, row in _rows_by_key(path, id_column).items()}
+
+
+def make_joining_reader(path: Path, references: Path) -> RecordReader:
+    """Return a reader of rows whose references are in a second file, under the same ids or else the same questions.
+
+    Raises:
+        InputError: the files have neither, or one is invalid.
+    """
+    source = open_rows(path)
+    sample = source.sample()
+    columns = column_names.detect_columns(path, source.columns, {}, ("candidate",), sample=sample, remedy=RENAME)
+    own_ids, ids = _find_ids(source.columns), _find_ids(open_rows(references).columns)
+    shared = next(filter(ids.get, own_ids), None)
+    keys = (columns.get("question"), _detect_reference_columns(references).get("question"))
+    if own_ids and ids:
+        keys = (own_ids[shared], ids[shared]) if shared else (next(iter(own_ids.values())), next(iter(ids.values())))
+    key, other_key = keys
+    if key is None or other_key is None:
+        raise InputError(f"{path}: shares neither ids nor questions with {references}; add a column `id` to both")
+    rows = _rows_by_key(references, other_key)
+    read_row = make_column_reader(columns | {"question": "question", "references": "references"})
+
+    def question_of(record: Record) -> str:
+        return parse_question(column_names.get_cell(record, columns.get("question", "")))
+
+    joined = [(question_of(record), rows.get(parse_key(column_names.get_cell(record, key)))) for record in sample]
+    questions = [(own, row["question"].partition("\n")[0]) for own, row in joined if own and row and row["question"]]
+    # A prompt contains the question.
+    if questions and not any(other in own or own in other for own, other in questions):
+        raise InputError(
+            f"{references}: has other questions under the ids of {path}, e.g. {questions[0][1]!r:.80}; give their file"
+        )
+
+    def read_answers(record: Record) -> Sequence[Answer]:
+        identity = parse_key(column_names.get_cell(record, key))
+        if identity not in rows:
+            raise values.UnreadableCell(f"{references} has no {other_key} like this row's {key}")
+        row = rows[identity]
+        row = {**record, **row, "question": row["question"] or question_of(record)}
+        return [replace(answer, id=identity) for answer in read_row(row)]
+
+    return read_answers
+
+
+def _find_ids(columns: Sequence[str]) -> dict[str, str]:
+    """Return usual name → column for the columns of ids."""
+    names = {column_names.normalize(name): name for name in reversed(columns)}
+    return {name: names[name] for name in ID_COLUMNS if name in names}
+
+
+def _detect_reference_columns(path: Path) -> dict[str, str]:
+    source = open_rows(path)
+    return column_names.detect_columns(path, source.columns, {}, ("references",), sample=source.sample(), remedy=RENAME)
+
+
+def parse_key(cell: Any) -> str:
+    """Return the text of an id or question."""
+    return values.parse_message(cell, values.USER).strip()
+
+
+def _rows_by_key(path: Path, column: str) -> dict[str, Record]:
+    return by_id(path, column, ((location, row["key"], row) for location, row in _parsed_rows(path, column)))
 
 
 def by_id(path: Path, id_column: str, entries: Iterable[tuple[str, str, T]]) -> dict[str, T]:
@@ -52,23 +115,22 @@ def by_id(path: Path, id_column: str, entries: Iterable[tuple[str, str, T]]) -> 
     return values_by_id
 
 
-def _parsed_rows(path: Path, id_column: str | None = None) -> Iterator[LocatedRecord]:
-    """Yield location, and `question`, `references` and (if its column is named) `id` of each row."""
-    source = open_rows(path)
-    columns = column_names.detect_columns(path, source.columns, {}, required=("references",), sample=source.sample())
-    parsers: dict[str, tuple[str, Callable[[Any], Any]]] = {
-        "references": (columns["references"], lambda cell: values.parse_texts(cell, source.format == "csv"))
-    }
-    if "question" in columns:
-        parsers["question"] = (columns["question"], parse_question)
-    if id_column is not None:
-        parsers["id"] = (id_column, values.parse_text)
+def _parsed_rows(path: Path, key: str | None = None) -> Iterator[LocatedRecord]:
+    """Yield location, and `question`, `references` and (if its column is named) `key` of each row."""
+    source, columns = open_rows(path), _detect_reference_columns(path)
+    read_answers = make_column_reader(columns | {"candidate": _NO_ANSWER}, source.format == "csv", source.sample())
+
+    def parse(record: Record) -> Record:
+        if not values.parse_texts(column_names.get_cell(record, columns["references"])):
+            return {"question": "", "references": []}
+        answer = read_answers({**record, _NO_ANSWER: ""})[0]
+        return {"question": answer.question, "references": list(answer.references)}
+
     for location, record in source.records():
-        row = {
-            name: values.parse_cell(path, location, column, parse, column_names.get_cell(record, column))
-            for name, (column, parse) in parsers.items()
-        }
-        yield location, {"question": "", **row}
+        row = values.parse_cell(path, location, columns["references"], parse, record)
+        if key is not None:
+            row = {**row, "key": values.parse_cell(path, location, key, parse_key, column_names.get_cell(record, key))}
+        yield location, row
 
 
 def read_candidates(path: Path, companions: CompanionFiles) -> Iterator[LocatedRecord]:

@@ -236,7 +236,7 @@ def _detect_format(text: str, ending: str | None, is_whole: bool) -> str:
             return "json" if ending == "json" else "jsonl"
         return "jsonl" if others.lstrip().startswith("{") else "json"
     holds_rows = any(isinstance(member, dict | list) for member in value.values())
-    return "json" if is_last and holds_rows and ending != "jsonl" else "jsonl"
+    return "json" if is_last and (holds_rows or ending == "json") and ending != "jsonl" else "jsonl"
 
 
 def _fit(text: str, delimiter: str, is_whole: bool) -> tuple[float, int, bool]:

@@ -104,20 +104,38 @@ def _longest_text(value: Any) -> int:
 
 
 def _row_groups(document: dict[str, Any]) -> list[list[tuple[str, Any]]]:
-    """Return the lists of objects, and the objects of objects by id, in an object, as locations and rows."""
-    objects = [value for value in document.values() if isinstance(value, dict)]
-    are_rows = len(objects) == len(document) > 0 and set.intersection(*map(set, objects))
+    """Return the lists of objects, and the objects and texts by id, in an object, as locations and rows."""
+    objects = {key: value for key, value in document.items() if isinstance(value, dict)}
+    if numbered := {key: value for key, value in objects.items() if key.isdecimal()}:
+        return [_rows_by_id(numbered)]
+    if texts := [value for value in (document, *objects.values()) if _are_predictions(value)][:1]:
+        return [_rows_by_id({key: {"prediction": text} for key, text in texts[0].items()})]
+    are_rows = len(objects) == len(document) > 0 and set.intersection(*map(set, objects.values()))
     groups: list[list[tuple[str, Any]]] = []
-    # A single object without an id as a key may hold the rows.
-    if not are_rows or (len(objects) == 1 and not next(iter(document)).isdecimal()):
+    # A single object may hold the rows.
+    if not are_rows or len(objects) == 1:
         for value in document.values():
             if isinstance(value, dict):
                 groups += _row_groups(value)
             elif isinstance(value, list) and value and isinstance(value[0], dict) and not is_message(value[0]):
-                groups.append(list(_enumerate(value)))
-    if are_rows and not groups:
-        groups.append([(key, {"id": key, **value}) for key, value in document.items()])
-    return groups
+                groups.append(list(_enumerate(_questions(value))))
+    return groups or ([_rows_by_id(objects)] if are_rows else [])
+
+
+def _are_predictions(document: dict[str, Any]) -> bool:
+    """Return whether a document holds texts by id, as the predictions for SQuAD, HotpotQA and TriviaQA."""
+    return len(document) > 1 and all(isinstance(value, str) and re.search(r"\d", key) for key, value in document.items())
+
+
+def _rows_by_id(objects: dict[str, Any]) -> list[tuple[str, Any]]:
+    name = "question" if any(" " in key.strip() for key in objects) else "id"
+    return [(key, {name: key, **value}) for key, value in objects.items()]
+
+
+def _questions(rows: list[Any]) -> list[Any]:
+    """Return the questions of SQuAD's articles; other rows stay as they are."""
+    paragraphs = [part for row in rows for part in (isinstance(row, dict) and row.get("paragraphs")) or () if "qas" in part]
+    return [question for paragraph in paragraphs for question in paragraph["qas"]] or rows
 
 
 def _split_rows(path: Path, document: dict[str, Any]) -> Members:

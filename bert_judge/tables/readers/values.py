@@ -128,7 +128,8 @@ def _members(value: Any) -> Iterator[str]:
     elif isinstance(value, Mapping) and value and value.keys() <= set(_DATE):
         yield " ".join(parse_text(value[key]) for key in _DATE if value.get(key))
     elif isinstance(value, Mapping):
-        parts = [value[key] for key in _KEYS["references"] if value.get(key) is not None]
+        folded = {str(key).casefold(): member for key, member in value.items()}
+        parts = [folded[key] for key in _KEYS["references"] if folded.get(key) is not None]
         if not parts:
             raise UnreadableCell(f"is {_preview(value)}; give a text")
         for part in parts:

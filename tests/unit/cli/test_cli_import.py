@@ -74,6 +74,55 @@ def test_second_files_are_named_on_the_command_line(tmp_path: Path) -> None:
     assert pd.read_parquet(tmp_path / "b.parquet")["label"].tolist() == [1.0]
 
 
+GOLD = [{"QuestionId": f"q{number}", "Question": f"Q{number}?", "Answer": {"Value": str(number)}} for number in (2, 1)]
+OPTIONS = [{"id": "q1", "question": "Q?", "choices": ["Rome", "Paris"], "answer": 1}]
+
+
+@pytest.mark.parametrize(
+    ("answers", "gold", "expected"),
+    [
+        ({"q1": "one", "q2": "two"}, {"Data": GOLD}, [("Q1?", ["1"], "one"), ("Q2?", ["2"], "two")]),
+        ([{"question": "Q1?", "pred": "one"}], GOLD, [("Q1?", ["1"], "one")]),
+        ([{"id": "q1", "answer": "B"}, {"id": "q9", "answer": "A"}], OPTIONS, [("Q?\n(A) Rome\n(B) Paris", ["B", "Paris"], "B")]),
+        ([{"id": 1, "prompt": "long", "output": "one"}], [{"qid": "1", "reference": "1"}], [("long", ["1"], "one")]),
+        (
+            [{"id": 1, "output": "a"}],
+            [{"id": 1, "question": "Q?", "answers": {"text": []}}, {"id": 2, "answers": {"text": ["b"]}}],
+            [],
+        ),
+    ],
+)
+def test_references_in_a_second_file_are_joined_by_id_or_question(tmp_path: Path, answers: Any, gold: Any, expected: Any) -> None:
+    paths = [document(tmp_path / name, content) for name, content in (("answers.json", answers), ("gold.json", gold))]
+    result = run("import", paths[0], "--references", paths[1], "-o", "rows.jsonl", "--model", "m")
+    assert result.exit_code == (0 if expected else 1), result.output
+    lines = (tmp_path / "rows.jsonl").read_text("utf-8").splitlines() if expected else []
+    rows = map(json.loads, lines)
+    assert [(row["question"], row["references"], row["candidate"]) for row in rows] == expected
+    assert "q9" not in str(answers) or "1 not readable: " in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("row", "arguments", "says"),
+    [
+        ({"question": "q", "output": "a"}, ["import", "-o", "b.jsonl"], "name the file that holds them with --references FILE"),
+        ({"gold": "q", "gpt4_answer": "a", "bot_answer": "b"}, ["import", "-o", "b.jsonl"], "; rename it to candidate"),
+        ({"text": "q", "output": "a"}, ["import", "-o", "b.jsonl", "--references", "g.jsonl"], "shares neither ids nor questions"),
+        (
+            {"id": 1, "prompt": "q", "output": "a"},
+            ["import", "-o", "b.jsonl", "--references", "g.jsonl"],
+            "has other questions under",
+        ),
+        ({"id": "q", "output": "a"}, ["score"], "or import a second file of them: bert-judge import a.jsonl --references FILE"),
+    ],
+)
+def test_a_refusal_names_an_option_of_its_own_command(tmp_path: Path, row: Any, arguments: list[str], says: str) -> None:
+    jsonl(tmp_path / "a.jsonl", [row])
+    jsonl(tmp_path / "g.jsonl", [{"id": 1, "question": "Who?", "gold": "a"}])
+    result = run(arguments[0], "a.jsonl", *arguments[1:])
+    assert result.exit_code == 1 and says in result.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

@@ -112,6 +112,29 @@ def test_members_by_id_keep_it(tmp_path: Path, folder: bool) -> None:
     assert records(path) == [{"id": "q.1", **ROWS[0]}, {"id": "q.2", **ROWS[1]}]
 
 
+@pytest.mark.parametrize(
+    ("document", "rows"),
+    [
+        ({"56be": "a", "57cf": "b"}, [{"id": "56be", "prediction": "a"}, {"id": "57cf", "prediction": "b"}]),
+        (
+            {"answer": {"5a": "x", "5b": "y"}, "sp": {"5a": [["T", 0]]}},
+            [{"id": "5a", "prediction": "x"}, {"id": "5b", "prediction": "y"}],
+        ),
+        ({"type": "GEN", "score": 5, "0": {"gold": "a"}, "1": {"gold": "b"}}, [{"id": "0", "gold": "a"}, {"id": "1", "gold": "b"}]),
+        ({"Who is it?": {"gold": "a"}}, [{"question": "Who is it?", "gold": "a"}]),
+        ({"question": "a", "gold": "b"}, [{"question": "a", "gold": "b"}]),
+        (
+            {"version": "1.1", "data": [{"title": "T", "paragraphs": [{"context": "c", "qas": [{"id": "1"}, {"id": "2"}]}]}]},
+            [{"id": "1"}, {"id": "2"}],
+        ),
+    ],
+)
+def test_predictions_and_references_of_question_answering(tmp_path: Path, document: Any, rows: Any) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(document), "utf-8")
+    assert records(path) == rows
+
+
 def test_an_8_bit_encoding_is_guessed_with_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(("question,reference\n" + "plain,text\n" * 20_000 + "Größe?,é\n").encode("cp1252"))

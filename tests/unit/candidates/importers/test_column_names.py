@@ -98,6 +98,16 @@ ROWS: dict[str, dict[str, Any]] = {
     "Russian": {"Вопрос": "Q?", "Эталон": "Paris", "Ответ": "Paris"},
     "German": {"Frage": "Q?", "Referenz": "Paris", "Antwort": "Paris"},
     "Japanese": {"問題": "Q?", "正解": "Paris", "回答": "Paris"},
+    "Label Studio": {"data": {"question": "Q?", "response": "Paris", "reference": "Paris"}, "predictions": [], "annotations": []},
+    "Argilla": {
+        "fields": {"question": "Q?", "response": "Paris", "reference": "Paris"},
+        "responses": {"verdict": [{"value": "correct", "user_id": "u"}]},
+    },
+    "a batch of Gemini": {
+        "request": {"contents": [{"role": "user", "parts": [{"text": "Q?"}]}]},
+        "response": {"candidates": [{"content": {"parts": [{"text": "Paris"}]}}]},
+        "expected": "Paris",
+    },
     "actual and predicted": {"question": "Q?", "actual": "Paris", "predicted_answer": "Paris"},
 }
 
@@ -133,6 +143,11 @@ def test_what_is_ambiguous_is_refused_with_the_option(row: dict[str, Any], says:
     with pytest.raises(InputError) as caught:
         detect_columns(Path("x"), list(row), {}, sample=[row])
     assert says in str(caught.value) and "; set --" in str(caught.value)
+
+
+def test_a_column_with_a_named_role_has_no_other() -> None:
+    row = {"instruction": "q", "output": "a", "generated_output": "b"}
+    assert detect_columns(Path("x"), list(row), {"references": "output"})["candidate"] == "generated_output"
 
 
 def test_keys_with_dots_are_not_searched() -> None:
