@@ -38,7 +38,7 @@ _IDLE_SPACE = re.compile(r"\s+(?!\w)|(?<!\w)\s+")
 # One of two names may have it: a middle initial, or a hyphen (Spider-Man, e-mail, COVID-19, F-16), which is no minus there.
 _OPTIONAL = re.compile(
     r"(?<=[^\W\d_]{2}) [A-Z]\.?(?= [A-Z][^\W\d_])"
-    r"|(?<=[^\W\d_]{3})-(?=[A-Z]|[a-z]{3}|\d\d)|(?<=[A-Z][a-z])-(?=[A-Z][a-z])|-(?:(?<=\b[ET]-)|(?<=\b[et]-))(?=[a-z]{4})|(?<=\b[A-Z])-(?=\d\d)"
+    r"|(?<=[^\W\d_]{3})-(?=[A-Z]|[a-z]{3}|\d\d)|(?<=[A-Z][a-z])-(?=[A-Z][a-z])|-(?<=\b[ETXetx]-)(?=[a-z]{3})|(?<=\b[A-Z])-(?=\d\d)"
 )
 # Characters of an extracted answer in a label.
 _MAX_RAW = 300

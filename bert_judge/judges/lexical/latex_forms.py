@@ -17,7 +17,7 @@ _ARITHMETIC = re.compile(r"[\d\s.+*/^()-]+")
 # Prose, not variables: a word that is not the name of a function, or a unit after a number ("72 km").
 _WORD = re.compile(
     r"(?<![\\A-Za-z{])(?!(?:sin|cos|tan|cot|sec|csc|log|exp|sqrt|arcsin|arccos|arctan|sinh|cosh|tanh|mod)\b)[A-Za-z]{3,}"
-    r"|(?<=\d\s)[A-Za-z]{2,}|(?![\u0000-\u03ff])[^\W\d_]{2}"
+    r"|(?<=\d\s)[A-Za-z]{2,}|(?![\u0000-\u03ff])[^\W\d_]{2}|\b(?:[Ii]t|is|[Ww]e|[Ss]o)\b"
 )
 # Groups of Indian numbers, and groups of zeros.
 _GROUPED = re.compile(
@@ -53,7 +53,8 @@ _LIST = re.compile(r"[-−]?\d+(?:\.\d+)*(?:(?:,?\s(?:and|or)\s|,\s)[-−]?\d+(?
 # An area or a volume, which is a number with its unit.
 _AREA = re.compile(r".*\d\s?[kcm]?m[²³]\.?")
 # "The formula is n^2 - n.": the end of the last line.
-_PREDICATE = re.compile(r".*\b(?:is|are|equals?|be)\s+(\S.*)", re.DOTALL)
+_PREDICATE = re.compile(r".*\b(?:is|are|equals?|be)\s+(?:at\s+)?(\S.*)", re.DOTALL)
+_UNIT_WORDS = re.compile(r"(?<=[\dπ)}])(?:\s[a-z]{3,}){1,3}\Z")
 _DENOMINATORS = {"half": 2, "halve": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "eighth": 8, "tenth": 10}
 # "one half", "two and a half", "negative three-fourths"
 _WORDED_FRACTION = re.compile(
@@ -134,6 +135,7 @@ def find_expression(text: str, references: Sequence[str]) -> str | None:
     # "It is 5!" is a factorial if a reference has one.
     mark = r"\." if any("!" in reference for reference in references) else r"(?<=\d)!|\."
     formula = re.sub(rf"(?:{mark})+\Z", "", match[1]) if match else ""
+    formula = formula if is_formula(formula) else _UNIT_WORDS.sub("", formula)
     return formula if is_formula(formula) and not _AREA.fullmatch(formula) else None
 
 

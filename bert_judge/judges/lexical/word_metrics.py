@@ -67,8 +67,8 @@ WORD_METRICS: Mapping[str, WordMetric] = {
 def has_distinctions(reference: Words, answer: Words) -> bool:
     """Return whether the answer has the words of a reference that an average over all words must not outweigh.
 
-    These are a whole formula; all numbers of a list, in any order; and of a short reference its negations, the number it ends with,
-    all numbers of two words, and a letter or numeral at its end ("Hepatitis A", "Henry VIII").
+    These are a whole formula; all numbers of a list, in any order; and of a short reference its negations, its only number or the
+    one it ends with, all numbers of two words, and a letter or numeral at its end ("Hepatitis A", "Henry VIII").
     """
     numbers = {word for word in reference if any(map(str.isdigit, word))}
     if len(numbers) < len(set(reference)) and all(map(_FORMULA_WORD.fullmatch, reference)):
@@ -81,7 +81,7 @@ def has_distinctions(reference: Words, answer: Words) -> bool:
     if len(reference) == 2 == sum(map(len, reference)):
         return bool(contains(reference, answer))
     # Of a date, the year alone may do.
-    decisive = numbers if len(reference) < MAX_SHORT_REFERENCE or is_short else numbers & {reference[-1]}
+    decisive = numbers if len(reference) < MAX_SHORT_REFERENCE or is_short or len(numbers) == 1 else numbers & {reference[-1]}
     if len(reference) > 1 and _LAST_DESIGNATOR.fullmatch(reference[-1]):
         decisive = decisive | {reference[-1]}
     return decisive | ({"not", "no"} & set(reference)) <= set(answer)

@@ -136,6 +136,12 @@ NUMBERS = [
     (MATH, ["140"], "The number is 104, not 140.", "incorrect"),
     (MATH, ["42"], "Answer: 42 (confidence 80%)", "correct"),
     (MATH, ["720"], "The total is 720!", "correct"),
+    (MATH, ["\\frac{\\pi}{4}"], "The angle is π/4 radians.", "correct"),
+    (MATH, ["(3,4)"], "The vertex is at (3, 4).", "correct"),
+    (MATH, ["(3,4)"], "The vertex is at (4, 3).", "incorrect"),
+    (MATH, ["0.5"], "It is 50 percent.", "correct"),
+    (MATH, ["6!"], "It is 6!", "correct"),
+    (MATH, ["6"], "It is 6!", "correct"),
     (MATH, ["42"], "42\n\nLet me know if you have 2 more questions!", "correct"),
     (MATH, ["2024-05-06"], "2024/5/6", "correct"),
     (MATH, ["2024-05-06"], "May 7, 2024", "incorrect"),
@@ -194,6 +200,8 @@ NAMES = [
     (WORDS, ["Sept. 11"], "September 11", "correct"),
     (WORDS, ["Spider-Man"], "Spiderman", "correct"),
     (WORDS, ["F-16"], "F16", "correct"),
+    (WORDS, ["X-ray"], "xray", "correct"),
+    (("token_f1", "rouge_l_recall", "rouge_l_f"), ["Type 2 diabetes"], "Type 1 diabetes", "incorrect"),
     (WORDS, ["F-16"], "F-15", "incorrect"),
 ]
 EMPTY = [(ALL, ["Rome"], candidate, "incorrect") for candidate in ("", " \n", "...")]
