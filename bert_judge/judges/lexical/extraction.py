@@ -195,10 +195,6 @@ def _read_number(match: re.Match[str]) -> str:
     return f"{sign}{number}{denominator}{match['percent'] or ''}"
 
 
-def extract_full_text(text: str) -> str | None:
-    return text.strip() or None
-
-
 def strip_markup(text: str) -> str:
     r"""Remove what surrounds an answer: quotes, markdown, `$…$`, `\boxed{…}`, `\text{…}`, a final full stop."""
     for _ in range(5):

@@ -27,7 +27,7 @@ _EXTRACTORS: Mapping[str, Callable[[str], str | None]] = {
     "final_answer": extraction.extract_final_answer,
     "boxed": extraction.boxed,
     "last_number": extraction.extract_last_number,
-    "full_text": extraction.extract_full_text,
+    "full_text": lambda text: text.strip() or None,
 }
 # The digits of every script.
 _INTEGER = re.compile(r"-?(?:\d+|\d{1,3}(?:,\d{3})+)")

@@ -68,7 +68,7 @@ def parse_options(question: str) -> Mapping[str, str]:
                 runs.append(current[style])
             elif style in current and ord(letter) == ord(current[style][-1]["letter"]) + 1:
                 current[style].append(label)
-    run = max(filter(_is_list, runs), key=_rank, default=None)
+    run = max(filter(_is_list, runs), key=lambda run: (run[0]["letter"].isupper(), _is_lines(run), run[-1].start()), default=None)
     if run is None:
         return {}
     run = max((other for other in runs if other[0] is run[0]), key=len)
@@ -86,10 +86,6 @@ def parse_options(question: str) -> Mapping[str, str]:
 def _is_list(run: Sequence[re.Match[str]]) -> bool:
     """Return whether labels are a list of options; within a line, "A." and "A:" are often no labels."""
     return len(run) >= (2 if (_is_lines(run) and run[0]["close"] != " ") or run[0]["close"] not in " .:" else 3)
-
-
-def _rank(run: Sequence[re.Match[str]]) -> tuple[bool, bool, int]:
-    return run[0]["letter"].isupper(), _is_lines(run), run[-1].start()
 
 
 def _is_lines(run: Sequence[re.Match[str]]) -> bool:
