@@ -1,5 +1,6 @@
 """The common form of imported answers, and helpers to build them from the records of a file."""
 
+import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -58,19 +59,28 @@ def make_column_reader(columns: Mapping[str, str], is_csv: bool = False, sample:
     """
     labels = {role.removeprefix(OPTION): column for role, column in columns.items() if role.startswith(OPTION)}
 
+    def cells_of(role: str) -> list[Any]:
+        return [cell for record in sample if (cell := get_cell(record, columns.get(role, ""))) is not None]
+
+    encoded = {role for role in columns if is_csv and _are_json_texts(cells_of(role))}
+
     def cell_of(record: Record, role: str) -> Any:
-        return get_cell(record, columns[role]) if role in columns else None
+        cell = get_cell(record, columns[role]) if role in columns else None
+        return _optional(_parse_json, cell, cell) if role in encoded else cell
 
     def options_of(record: Record) -> option_lists.Options | None:
         if labels:
             return option_lists.parse_options({label: record.get(column) for label, column in labels.items()})
         return option_lists.parse_options(cell_of(record, "choices"))
 
-    cells = [cell for record in sample if (cell := cell_of(record, "references")) is not None]
+    cells = cells_of("references")
+    are_literals = _are_literals(cells)
     # PopQA's are lists spelled as JSON. A single list may be an answer about code.
-    if not is_csv and cells and all(isinstance(cell, str) and values.parse_literal(cell) != cell for cell in cells):
+    if are_literals and not is_csv:
         is_csv = True
         log.warning("all references are lists written as texts, e.g. %.60s; each member is read as a reference", cells[0])
+    # Exports of traces write both as objects.
+    are_literals = are_literals and _are_literals(cells_of("candidate"))
     separator = reference_separator(columns.get("references", ""), sample)
     index_base = option_lists.find_index_base([(cell_of(record, "references"), options_of(record)) for record in sample], is_csv)
 
@@ -85,7 +95,7 @@ def make_column_reader(columns: Mapping[str, str], is_csv: bool = False, sample:
         aliases: list[str] = _optional(lambda cell: values.parse_texts(cell, is_csv=True), cell_of(record, "aliases"), [])
         return make_answers(
             [*values.parse_texts(references, is_csv), *aliases],
-            values.parse_answers(cell_of(record, "candidate")),
+            values.parse_answers(_unwrap(cell_of(record, "candidate")) if are_literals else cell_of(record, "candidate")),
             question=question,
             model=_optional(values.parse_text, cell_of(record, "model"), "").strip(),
             task=_optional(values.parse_text, cell_of(record, "task"), "").strip(),
@@ -93,6 +103,33 @@ def make_column_reader(columns: Mapping[str, str], is_csv: bool = False, sample:
         )
 
     return read_answers
+
+
+def _are_literals(cells: Sequence[Any]) -> bool:
+    """Return whether all cells are lists or objects written as texts."""
+    return bool(cells) and all(isinstance(cell, str) and values.parse_alternatives(cell) != cell for cell in cells)
+
+
+def _unwrap(cell: Any) -> Any:
+    """Return the answer in an object or a list of one member that is written as a text; other texts stay as they are."""
+    literal = values.parse_literal(cell)
+    is_wrapped = isinstance(literal, Mapping) or (isinstance(literal, list) and len(literal) == 1)
+    return _optional(lambda value: values.parse_message(value, values.ASSISTANT), literal, cell) if is_wrapped else cell
+
+
+def _are_json_texts(cells: Sequence[Any]) -> bool:
+    """Return whether all cells are JSON, and some of them texts in quotes, as Langfuse writes them."""
+    try:
+        return any(isinstance(value, str) for value in map(_parse_json, cells))
+    except values.UnreadableCell:
+        return False
+
+
+def _parse_json(cell: Any) -> Any:
+    try:
+        return json.loads(cell)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise values.UnreadableCell("is not JSON") from error
 
 
 def parse_question(value: Any) -> str:

@@ -56,6 +56,10 @@ def detect_columns(
         if column not in columns and column.partition(".")[0] not in folders:
             raise InputError(f"{path}: no column {column!r} for the {role}; available: {_list_columns(columns)}")
     detected = _match_names(path, columns, user_columns, with_label, sample, remedy)
+    # CommonsenseQA's are in the question.
+    nested = _nested_columns([detected[role] for role in ("question",) if role in detected], sample)
+    if options := [name for name in nested if "choices" not in detected and normalize(name) in _vocabulary()["names"]["choices"]]:
+        detected["choices"] = options[0]
     if "choices" not in detected:
         detected |= _option_columns([name for name in columns if name not in detected.values()])
     _add_fallbacks(columns, detected, required, sample)

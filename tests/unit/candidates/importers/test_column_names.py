@@ -205,6 +205,24 @@ def test_lists_written_as_texts_are_read_with_a_warning(cells: list[Any], warned
     assert ("all references are lists written as texts, e.g. ['a', 'b']" in caplog.text) == warned
 
 
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        (('"Caf\\u00e9?"', '"Paris"', '"Paris"'), ("Café?", ("Paris",), "Paris")),
+        (('{"question": "Q?"}', '{"answer": "Paris"}', '{"answer": "It is Paris"}'), ("Q?", ("Paris",), "It is Paris")),
+        (("Q?", "['Paris' 'Lyon']", "['Paris']"), ("Q?", ("Paris", "Lyon"), "Paris")),
+        (("Q?", "['a', 'b']", "['a', 'b']"), ("Q?", ("a", "b"), "['a', 'b']")),
+        (("Q?", '{"answer": "Paris"}', '{"city": "Paris"}'), ("Q?", ("Paris",), '{"city": "Paris"}')),
+        (("Q?", "Paris", '{"answer": "Paris"}'), ("Q?", ("Paris",), '{"answer": "Paris"}')),
+        (("Q?", "42", "42"), ("Q?", ("42",), "42")),
+    ],
+)
+def test_cells_of_a_csv_file_that_are_written_as_json(row: tuple[str, ...], expected: tuple[Any, ...]) -> None:
+    record = dict(zip(("input", "expected", "output"), row, strict=True))
+    [answer] = make_column_reader(detect_columns(Path("x"), list(record), {}, sample=[record]), True, [record])(record)
+    assert (answer.question, answer.references, answer.candidate) == expected
+
+
 # --- options in a column of their own ---
 
 LINES = "Q?\n(A) Rome\n(B) Paris\n(C) Oslo"
@@ -264,6 +282,13 @@ def test_indices_are_counted_as_the_file_counts_them(answers: list[Any], is_csv:
 def test_options_in_columns_of_their_own(columns: list[str]) -> None:
     row = {"question": "Q?", **dict(zip(columns, TEXTS, strict=True)), "answer": "B", "prediction": "B"}
     [answer] = make_column_reader(detect_columns(Path("x"), list(row), {}))(row)
+    assert (answer.question, answer.references) == (LINES, ("B", "Paris"))
+
+
+def test_options_in_the_question() -> None:
+    choices = [{"label": "A", "text": "Rome"}, {"label": "B", "text": "Paris"}, {"label": "C", "text": "Oslo"}]
+    row = {"question": {"stem": "Q?", "choices": choices}, "answerKey": "B", "output": "x"}
+    [answer] = make_column_reader(detect_columns(Path("x"), list(row), {}, sample=[row]))(row)
     assert (answer.question, answer.references) == (LINES, ("B", "Paris"))
 
 
