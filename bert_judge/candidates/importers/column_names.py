@@ -133,7 +133,7 @@ def _check_conflicts(path: Path, detected: Mapping[str, str], remedy: Callable[[
 def verdict_columns(columns: Sequence[str], detected: Mapping[str, str], sample: Sequence[Record]) -> list[str]:
     """Return the columns that hold verdicts, by name and values, and have no role."""
     # A column `score` is rather that of another judge.
-    names = set(_vocabulary()["names"]["label"]) - {"score"}
+    names = {*_vocabulary()["names"]["label"], *_vocabulary()["verdicts"]} - {"score"}
     return [
         name
         for name in columns
@@ -165,7 +165,11 @@ def _nested_columns(columns: Sequence[str], sample: Sequence[Record]) -> list[st
 
 def _matching_columns(role: str, columns: Sequence[str], names: Sequence[str], sample: Sequence[Record]) -> list[str]:
     """Return the columns that may have a role by their names, the usual ones if there are any."""
+    if role == "question":
+        columns = [name for name in columns if not sample or any(get_cell(row, name) not in (None, "", []) for row in sample)]
     groups = [[name for name in columns if normalize(name) in names], [name for name in columns if _has_role(name, role)]]
+    if role in ("question", *REQUIRED):
+        groups.append([name for name in columns if normalize(name).removesuffix("_text") in names])
     if role == "candidate":
         groups = [[name for name in group if _holds_answers([get_cell(row, name) for row in sample])] for group in groups]
         whole = [[name for name in group if normalize(name) not in _vocabulary()["extracted"]] for group in groups]

@@ -11,6 +11,8 @@ from bert_judge.tables.readers.rows import Record
 # Below, chance explains equal references; above, a reference is longer than an answer usually is.
 MIN_ROWS, MIN_SOLUTION_CHARACTERS = 10, 300
 
+# Words on both sides, unlike in |x|.
+_SEPARATED = re.compile(r"\w\s*(?:;|\|{1,2})\s*\w")
 
 # Whether a question and its reference are suspicious, how, and what to do.
 _CHECKS: tuple[tuple[Callable[[str, str], bool], str, str], ...] = (
@@ -54,6 +56,14 @@ def find_suspicious_input(records: Sequence[Record], reader: RecordReader) -> li
     elif len(answers) >= MIN_ROWS and _are_indices(answers):
         example = _shorten(answers[0].references[0])
         lines.append(f"the first {len(answers):,} references look like option indices, e.g. {example}; add a column of choices")
+    separated = [
+        answer.references[0] for answer in answers if len(answer.references) == 1 and _SEPARATED.search(answer.references[0])
+    ]
+    if len(separated) > max(1, len(answers) / 2):
+        lines.append(
+            f"{len(separated):,} of the first {len(answers):,} references look like several separated by ; or |, "
+            f"e.g. {_shorten(separated[0])}; write several references as a list"
+        )
     if several:
         lines.append(f"{several:,} of the first {len(answers):,} rows have several answers; score judges the first")
     return lines

@@ -108,6 +108,8 @@ ROWS: dict[str, dict[str, Any]] = {
         "response": {"candidates": [{"content": {"parts": [{"text": "Paris"}]}}]},
         "expected": "Paris",
     },
+    "texts": {"question_text": "Q?", "reference_text": "Paris", "hypothesis_text": "Paris"},
+    "an empty instruction": {"instruction": "", "full_prompt": "Q?", "gold": "Paris", "response": "Paris"},
     "actual and predicted": {"question": "Q?", "actual": "Paris", "predicted_answer": "Paris"},
 }
 
@@ -164,8 +166,8 @@ def test_a_user_may_name_a_key_of_an_object() -> None:
 
 
 def test_labels_without_a_use_are_named() -> None:
-    row = {"gold": "a", "output": "b", "Is correct?": "right", "correct": "Paris", "score": 1, "label": "Paris"}
-    assert verdict_columns(list(row), detect_columns(Path("x"), list(row), {}), [row]) == ["Is correct?"]
+    row = {"gold": "a", "output": "b", "Is correct?": "right", "correct": "Paris", "score": 1, "label": "Paris", "grade": "CORRECT"}
+    assert verdict_columns(list(row), detect_columns(Path("x"), list(row), {}), [row]) == ["Is correct?", "grade"]
 
 
 @pytest.mark.parametrize("part", ["question", "model", "task", "label"])

@@ -28,6 +28,7 @@ def lines(rows: list[dict[str, Any]]) -> list[str]:
         ([(OPTIONS, "1", "B")], "1 of the first 1 references are numbers, and the options of their questions have letters"),
         ([("q", "A", f"answer {number}") for number in range(10)], "the first 10 rows all have the reference 'A'"),
         ([("q", str(number % 4), "Paris") for number in range(12)], "the first 12 references look like option indices, e.g. '0'"),
+        ([("q", f"{n}; other", "a") for n in range(3)], "3 of the first 3 references look like several separated by ; or |, e.g."),
         ([("q", "a", ["a", "b"])], "1 of the first 1 rows have several answers"),
     ],
 )
@@ -39,4 +40,8 @@ def test_suspicious_input(rows: list[tuple[str, str, Any]], says: str) -> None:
 def test_usual_input_is_not_suspicious() -> None:
     rows = [{"question": f"{n} + 1?", "references": [str(n + 1)], "candidate": f"It is {n + 1}."} for n in range(20)]
     letters = [{"question": OPTIONS, "references": "AB"[n % 2], "candidate": "B"} for n in range(20)]
+    rows += [
+        {"question": "q", "references": "|x| + |y|", "candidate": "a"},
+        {"question": "q", "references": "a; b", "candidate": "a"},
+    ]
     assert lines(rows) == lines(letters) == lines([{"question": "q", "references": None, "candidate": "a"}]) == []
