@@ -104,6 +104,11 @@ def find_columns(
 ) -> dict[str, str]:
     """Return part → column for the required parts of a file, and for the optional ones that it has."""
     detected = column_names.detect_columns(file, open_rows(file).columns, columns, required, "label" in required)
+    if "input" in detected:
+        named = f"{detected['question']!r} or {detected['input']!r}"
+        raise InputError(f"{file}: the question may be in the column {named}; set --question COLUMN, or join them in one")
+    if "aliases" in detected:
+        log(f"warning: {file}: the column {detected['aliases']!r} is not read; give all references in one column")
     return {role: detected[role] for role in (*required, *optional) if role in detected}
 
 

@@ -75,32 +75,30 @@ def check_capabilities(plan: Plan, models_by_import: Mapping[str, Sequence[str]]
 
 def _column_problems(plan: Plan) -> list[str]:
     """Return the columns that the imported files lack for their use by tasks, models, judges and pairs."""
-    imports = plan.config.imports
-    # Import → role → column.
-    columns = {task.source: {"question": "", "references": ""} for task in plan.config.tasks.imported.values()}
-    for model in plan.models.values():
-        for source in model.source if isinstance(model, ImportedModel) else ():
-            if source in columns:
-                columns[source]["candidate"] = ""
+    imports, of_task = plan.config.imports, ("question", "references")
+    # Import and roles → columns of these roles in addition to those of the import.
+    uses: dict[tuple[str, tuple[str, ...]], Mapping[str, str]] = {
+        (task.source, of_task): {} for task in plan.config.tasks.imported.values()
+    }
+    sources = [source for model in plan.models.values() if isinstance(model, ImportedModel) for source in model.source]
+    uses |= {(source, ("candidate",)): {} for source in sources if (source, of_task) in uses}
     for judge in filter(lambda name: plan.kind_of(name).looks_up_labels, plan.config.judges):
-        for source in {verdicts for task in plan.tasks if (verdicts := plan.verdict_import(judge, task))}:
-            aspects = imports[source].aspects
-            labels = aspects.columns or {"aspect": str(aspects.name), "value": str(aspects.value)} if aspects else {"label": ""}
-            columns.setdefault(source, {"question": "", "references": ""}).update(labels)
-    uses = [
-        (name, {**imports[name].columns.model_dump(), **{r: c for r, c in roles.items() if c}}, roles)
-        for name, roles in columns.items()
-    ]
-    pair_roles = dict.fromkeys(("question", "answer_a", "answer_b"), "")
-    sources = dict.fromkeys(pairs.source for pairs in plan.config.pairs.values() if pairs.source)
-    uses += [(name, imports[name].pair_columns.model_dump(), pair_roles) for name in sources]
+        for source in dict.fromkeys(verdicts for task in plan.tasks if (verdicts := plan.verdict_import(judge, task))):
+            aspects, labels = imports[source].aspects, {"label": imports[source].columns.label}
+            if aspects:
+                labels = aspects.columns or {"aspect": str(aspects.name), "value": str(aspects.value)}
+            uses |= {(source, of_task): {}, (source, tuple(labels)): labels}
+    for pairs in plan.config.pairs.values():
+        if pairs.source:
+            uses[pairs.source, ("question", "answer_a", "answer_b")] = imports[pairs.source].pair_columns.model_dump()
     problems = []
-    for name, mapped, roles in uses:
+    for (name, roles), columns in uses.items():
+        spec = imports[name].model_dump(mode="json")
         try:
-            files.check_columns({**imports[name].model_dump(mode="json"), "columns": mapped}, plan.import_path(name), list(roles))
+            files.check_columns({**spec, "columns": spec["columns"] | columns}, plan.import_path(name), roles)
         except InputError as error:
             problems.append(f"imports.{name}: {error}")
-    return problems
+    return list(dict.fromkeys(problems))
 
 
 def _imported_model_problems(plan: Plan, models_by_import: Mapping[str, Sequence[str]]) -> list[str]:

@@ -15,12 +15,14 @@ from typing import Any, NoReturn
 
 from pydantic import ValidationError
 
+from bert_judge.candidates.importers.answers import make_column_reader
 from bert_judge.candidates.importers.column_names import detect_columns, get_cell
 from bert_judge.judges.protocol import Label
 from bert_judge.runtime.errors import InputError
 from bert_judge.serve.bodies import RowBody, check_items
 from bert_judge.serve.judge_pool import JudgePool
 from bert_judge.serve.limits import Limits, RequestRejected
+from bert_judge.tables.readers.values import UnreadableCell
 
 ABILITY = (
     'this server answers whether a candidate agrees with a reference: a predicate or noul named "correct", or a choice between '
@@ -146,8 +148,11 @@ def _read_state(state: Any) -> RowBody:
         columns = detect_columns(Path("state"), list(fields), {}, sample=[fields])
         cells = {role: get_cell(fields, column) for role, column in columns.items() if role in RowBody.model_fields}
         texts = {role: cell for role, cell in cells.items() if cell is not None}
+        if not columns.keys().isdisjoint(("input", "aliases")):
+            answer = make_column_reader(columns)(fields)[0]
+            texts |= {"question": answer.question, "references": list(answer.references)}
         return RowBody.model_validate(texts)
-    except InputError:
+    except (InputError, UnreadableCell):
         _reject("state", f"cannot tell which of its fields is which: {', '.join(map(repr, list(fields)[:20]))}")
     except ValidationError as error:
         first = error.errors()[0]

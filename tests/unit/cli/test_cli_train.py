@@ -165,6 +165,10 @@ def test_the_configuration_that_it_stands_for(tmp_path: Path) -> None:
             [{k: v for k, v in row.items() if k != "question"} | {"answer": "x"} for row in rows()],
             "holds the question; set --question",
         ),
+        (
+            [{k: v for k, v in row.items() if k != "question"} | {"instruction": "a", "input": "b"} for row in rows()],
+            "the question may be in the column 'instruction' or 'input'; set --question",
+        ),
         ([row | {"labels": 1, "score": 1, "label": None} for row in rows()], "0 labelled questions"),
         ([{"labels": 1, **{k: v for k, v in row.items() if k != "label"}, "score": 1} for row in rows()], "the label may be in"),
     ],

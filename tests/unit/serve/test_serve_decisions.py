@@ -79,6 +79,7 @@ def test_what_the_judge_leaves_invalid_is_a_refusal(address: str, http: TestClie
         json.dumps(STATE),
         {"input": "Capital of France?", "actual_output": "Paris", "expected_output": "Paris"},
         {"inputs": {"question": "Capital of France?"}, "outputs": {"answer": "Paris"}, "reference_outputs": {"answer": "Paris"}},
+        {"instruction": "Name the capital.", "input": "France", "answer": "City of Paris", "aliases": ["Paris"], "output": "Paris"},
     ],
 )
 def test_a_state_of_system_one(http: TestClient, state: Any) -> None:
