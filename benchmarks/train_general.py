@@ -46,6 +46,7 @@ from bert_judge.judges.prior_shift.estimate import estimate_base_rate, shift_pri
 from bert_judge.judges.protocol import Row
 from bert_judge.plan import Spec, build_plan
 from bert_judge.runtime import resume
+from bert_judge.runtime.logs import job_log
 from bert_judge.runtime.metrics import classification_metrics
 
 CONFIG = Path("configs/general.yaml")
@@ -239,4 +240,6 @@ def with_mean(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    # Trainings report their steps to this log.
+    with job_log(None):
+        sys.exit(main())
