@@ -17,7 +17,7 @@ from bert_judge import tables
 from bert_judge.assets.prepare import resolve_files
 from bert_judge.candidates.importers import column_names, frameworks, judgelm
 from bert_judge.candidates.importers.answers import Answer, make_column_reader
-from bert_judge.candidates.importers.companion_files import RENAME, CompanionFiles, make_joining_reader, references_by_id
+from bert_judge.candidates.importers.companion_files import CompanionFiles, make_joining_reader, references_by_id
 from bert_judge.candidates.importers.frameworks import FRAMEWORKS, ImportStats
 from bert_judge.candidates.importers.suspicious_input import find_suspicious_input
 from bert_judge.cli.options import Force
@@ -140,7 +140,7 @@ def _read_answers(path: Path, format: str | None, companions: CompanionFiles, st
 
 
 def _remedy(role: str) -> str:
-    return "name the file that holds them with --references FILE" if role == "references" else RENAME(role)
+    return "name the file that holds them with --references FILE" if role == "references" else column_names.RENAME(role)
 
 
 def _read_pairs(path: Path, format: str | None, references: Path | None, task: str | None) -> Iterator[dict[str, Any]]:

@@ -94,8 +94,9 @@ def _predict_stream(names: Sequence[str], threshold: float | None) -> None:
 
 def _label_lines(records: Sequence[Mapping[str, Any]], judges: Sequence[NamedJudge]) -> Iterator[str]:
     # Keys may differ between lines.
-    remedy = "rename it to {}".format
-    columns = [column_names.detect_columns(STDIN, list(record), {}, sample=[record], remedy=remedy) for record in records]
+    columns = [
+        column_names.detect_columns(STDIN, list(record), {}, sample=[record], remedy=column_names.RENAME) for record in records
+    ]
     rows = [to_row(make_column_reader(detected), record) for detected, record in zip(columns, records, strict=True)]
     labels = [judge_rows(judge, rows) for judge in judges]
     for record, *row_labels in zip(records, *labels, strict=True):

@@ -15,6 +15,8 @@ from bert_judge.tables.readers.values import get_path
 
 # Columns that every file of answers needs.
 REQUIRED = ("references", "candidate")
+# What a user can do about a role where no option names its column, see `detect_columns`.
+RENAME = "rename it to {}".format
 # Role of a column with one option; the letter follows.
 OPTION = "option "
 # A part of a dotted name that says nothing about the role: the value in `output.value`.
@@ -51,13 +53,13 @@ def detect_columns(
     Raises:
         InputError: one of `user_columns` does not exist, a role has no column or several, or a column has two roles.
     """
-    folders = {name.partition(".")[0] for name in columns}
+    parents = {name.partition(".")[0] for name in columns}
     for role, column in user_columns.items():
-        if column not in columns and column.partition(".")[0] not in folders:
+        if column not in columns and column.partition(".")[0] not in parents:
             raise InputError(f"{path}: no column {column!r} for the {role}; available: {_list_columns(columns)}")
     detected = _match_names(path, columns, user_columns, with_label, sample, remedy)
     # CommonsenseQA's are in the question.
-    nested = _nested_columns([detected[role] for role in ("question",) if role in detected], sample)
+    nested = _nested_columns([detected["question"]] if "question" in detected else [], sample)
     if options := [name for name in nested if "choices" not in detected and normalize(name) in _vocabulary()["names"]["choices"]]:
         detected["choices"] = options[0]
     if "choices" not in detected:

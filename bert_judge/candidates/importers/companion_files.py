@@ -21,7 +21,6 @@ T = TypeVar("T")
 ID_COLUMNS = ("custom_id", "question_id", "sample_id", "example_id", "instance_id", "id", "qid", "uid")
 # No column of a file.
 _NO_ANSWER = "\0"
-RENAME = "rename it to {}".format
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ def make_joining_reader(path: Path, references: Path) -> RecordReader:
     """
     source = open_rows(path)
     sample = source.sample()
-    columns = column_names.detect_columns(path, source.columns, {}, ("candidate",), sample=sample, remedy=RENAME)
+    columns = column_names.detect_columns(path, source.columns, {}, ("candidate",), sample=sample, remedy=column_names.RENAME)
     own_ids, ids = _find_ids(source.columns), _find_ids(open_rows(references).columns)
     shared = next(filter(ids.get, own_ids), None)
     keys = (columns.get("question"), _detect_reference_columns(references).get("question"))
@@ -66,7 +65,7 @@ def make_joining_reader(path: Path, references: Path) -> RecordReader:
     def question_of(record: Record) -> str:
         return parse_question(column_names.get_cell(record, columns.get("question", "")))
 
-    joined = [(question_of(record), rows.get(parse_key(column_names.get_cell(record, key)))) for record in sample]
+    joined = [(question_of(record), rows.get(_parse_key(column_names.get_cell(record, key)))) for record in sample]
     questions = [(own, row["question"].partition("\n")[0]) for own, row in joined if own and row and row["question"]]
     # A prompt contains the question.
     if questions and not any(other in own or own in other for own, other in questions):
@@ -75,7 +74,7 @@ def make_joining_reader(path: Path, references: Path) -> RecordReader:
         )
 
     def read_answers(record: Record) -> Sequence[Answer]:
-        identity = parse_key(column_names.get_cell(record, key))
+        identity = _parse_key(column_names.get_cell(record, key))
         if identity not in rows:
             raise values.UnreadableCell(f"{references} has no {other_key} like this row's {key}")
         row = rows[identity]
@@ -92,11 +91,11 @@ def _find_ids(columns: Sequence[str]) -> dict[str, str]:
 
 
 def _detect_reference_columns(path: Path) -> dict[str, str]:
-    source = open_rows(path)
-    return column_names.detect_columns(path, source.columns, {}, ("references",), sample=source.sample(), remedy=RENAME)
+    source, remedy = open_rows(path), column_names.RENAME
+    return column_names.detect_columns(path, source.columns, {}, ("references",), sample=source.sample(), remedy=remedy)
 
 
-def parse_key(cell: Any) -> str:
+def _parse_key(cell: Any) -> str:
     """Return the text of an id or question."""
     return values.parse_message(cell, values.USER).strip()
 
@@ -129,7 +128,7 @@ def _parsed_rows(path: Path, key: str | None = None) -> Iterator[LocatedRecord]:
     for location, record in source.records():
         row = values.parse_cell(path, location, columns["references"], parse, record)
         if key is not None:
-            row = {**row, "key": values.parse_cell(path, location, key, parse_key, column_names.get_cell(record, key))}
+            row = {**row, "key": values.parse_cell(path, location, key, _parse_key, column_names.get_cell(record, key))}
         yield location, row
 
 
