@@ -95,7 +95,9 @@ def snakemake(cores: int, configs: Iterable[Path], targets: Iterable[str]) -> No
     files = [str(path) for path in configs]
     command = [sys.executable, "-m", "snakemake", "--cores", str(cores), "--configfile", *files, *QUIET, "--"]
     print(f"==> {' '.join(files)}", file=sys.stderr, flush=True)
-    subprocess.run([*command, *targets], check=True)
+    if subprocess.run([*command, *targets]).returncode:
+        # Snakemake has said why.
+        raise SystemExit(1)
 
 
 def tables_of(run: Run, source: str) -> list[tuple[str, str]]:

@@ -16,9 +16,9 @@ VERDICTS = yaml.safe_load((Path(__file__).parent / "general_verdicts.yaml").read
 CONFIG = Path(__file__).parents[4] / "configs" / "general.yaml"
 # Another training gives other files: a new version, a new card and these checksums.
 CHECKSUMS = {
-    "weights.int8.safetensors": "28bb5c3c80163fe3340cd0b1105f7a0b9bbe2308ff08f510fa4fff77de8640ff",
-    "features.txt": "54867c7785188e618c52bfbe34bbff3c2be664c9626bd062e9b064ff3290680c",
-    "judge.json": "17a367448a21e9bd7c9eab78e8a959f79bfe5b981d1cab12bae7fc037e8a393a",
+    "weights.int8.safetensors": "52097464e1fcaa6545fdfe25e17fd50cc9ee48cfaf1fd7ffe0359aab54b9f5a3",
+    "features.txt": "18740c63d687620fb4b524617ab009f1c8666e33cb297e1ef679e0b7f6f9a6b9",
+    "judge.json": "1cea8e8f44791658a956a9aad177e3fdd86b62d24c2d4ae09fcb393e67fe19d5",
 }
 
 
