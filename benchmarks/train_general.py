@@ -5,7 +5,7 @@
     BERT_JUDGE_DATA=… python benchmarks/train_general.py --leave-out [nq_open truthfulqa scientsbank shroom,asqa]
 
 Dataset and labels are those of configs/general.yaml, built by the workflow. Training averages the weights of one training per seed,
-rounds them to 8-bit integers and calibrates; the trees are those of the first seed. Each takes half an hour on two CPU
+rounds them to 8-bit integers and calibrates; the trees are those of the first seed. Each takes 20 minutes on two CPU
 cores and a minute on a GPU; `--rows` takes fewer rows, for a trial. `--measure` trains nothing; without a folder it takes the judge
 in the package.
 `--leave-out` trains one judge per argument without any row of these imports and measures it on them; augmented rows of other files
