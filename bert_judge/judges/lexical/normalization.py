@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
+from bert_judge.judges.lexical.units import write_unit_symbols
 from bert_judge.judges.visible_text import strip_invisible
 from bert_judge.tasks.number_words import TENS, UNITS
 
@@ -86,7 +87,7 @@ _LEADING_ZEROS = re.compile(rf"0(?<![\w.,{_POINT}].)0*(?=\d)")
 _MINUS = re.compile(r"[-−–](?<![\w)\]}.*-].)(?:[$€£¥]?(?=\.?\d)|(?=[(\[{√∞π]|[^\W\d_](?![^\W_]))|\\(?=[a-z]))")
 _FRACTION = re.compile(r"(?<=\d)\s?[/⁄]\s?(?=\d)")
 _UNIT = re.compile(
-    r"\d(?=(?:[kcmn]?m|k?g|mg|lbs?|oz|mph|kph|ft|[kmg]w|[kmg]?hz|[kmgt]b|ml|[ap]m|mins?|hrs?|secs?|million|billion)(?!\w))"
+    r"\d(?=(?:[kcmn]?m|k?g|mg|lbs?|oz|mph|kph|ft|[kmg]w|[kmg]?hz|[cfhlvw]|[kmgt]b|ml|[ap]m|mins?|hrs?|secs?|million|billion)(?!\w))"
 )
 _INITIALS = re.compile(r"\.(?<=[^\W\d_]\.)(?<![^\W_][^\W\d_]\.)\s+(?=[^\W\d_](?:\.|\s*$))")
 _SPACED_INITIALS = re.compile(r" (?<=[A-Z] )(?<![\w'’.-][A-Z] )(?=(?:[A-Z] ){1,3}[A-Z][a-z])")
@@ -160,16 +161,19 @@ _SEPARATORS |= {ord(mark): f" {word} " for mark, word in zip("&×⋅∙÷⁄∕"
 def normalize_words(text: str) -> list[str]:
     """Split a text into words without case, punctuation, articles and Latin accents, in linear time.
 
-    Numbers written as words or as Roman numerals become digits; numbers lose thousands separators and superfluous zeros. Symbols
-    that distinguish answers are words, or part of one (C++). Articles and punctuation are kept if there is nothing else.
+    Numbers written as words or as Roman numerals become digits; numbers lose thousands separators and superfluous zeros, and the
+    units after them become symbols (`units.py`). Symbols that distinguish answers are words, or part of one (C++). Articles and
+    punctuation are kept if there is nothing else.
     """
+    if not text.isascii():
+        text = strip_invisible(text)
     text = _A_AS_LETTER.sub(_LETTER_A, text)
     if "*" in text:
         text = POINTER.sub(lambda match: match[0].translate(_PROTECTED) if is_pointer(match) else match[0], text)
     text = _SPACED_INITIALS.sub("", text)
     text = _ROMAN_NUMERAL.sub(lambda match: ROMAN.get(match[0].upper(), match[0]), text)
     if not text.isascii():
-        text = _SPACE_IN_NUMBER.sub("", strip_invisible(text))
+        text = _SPACE_IN_NUMBER.sub("", text)
         text = _SUPERSCRIPT.sub(r"^\g<0>", _MIXED_NUMBER.sub(r" \g<0>", text))
     text = unicodedata.normalize("NFKD", text.casefold())
     if not text.isascii():
@@ -179,6 +183,7 @@ def normalize_words(text: str) -> list[str]:
         words = _read_number_words(words, {})
     if not _MONTHS.keys().isdisjoint(words):
         words = _normalize_days(words)
+    words = write_unit_symbols(words)
     words = [word for word in words if word not in ARTICLES] or words or text.split()
     return [word.replace(_LETTER_A, "a") for word in words] if _LETTER_A in text else words
 

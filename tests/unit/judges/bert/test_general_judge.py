@@ -91,3 +91,20 @@ def test_agreement_with_the_authors_on_answers_of_a_language_model(judge: BERTJu
     assert (len(frame), len(rows), labels.sum()) == (240, 231, 48)
     # 98.3 when it was measured; another CPU rounds differently.
     assert ((scores >= 0.5) == labels).mean() == pytest.approx(0.983, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("reference", "candidate"),
+    [
+        ("100 °C", "100 degrees Celsius"),
+        ("100 °C", "100C"),
+        ("3 hours", "3h"),
+        ("60 mph", "60 miles per hour"),
+        ("10 m/s", "10 meters per second"),
+        ("2 L", "2 liters"),
+        ("10 m²", "10 square meters"),
+    ],
+)
+def test_units_written_otherwise(judge: BERTJudge, reference: str, candidate: str) -> None:
+    scores = judge.predict(["How much is it?"] * 2, [reference, candidate], [candidate, reference])
+    assert min(scores) >= 0.5
