@@ -87,7 +87,9 @@ _LEADING_ZEROS = re.compile(rf"0(?<![\w.,{_POINT}].)0*(?=\d)")
 _MINUS = re.compile(r"[-−–](?<![\w)\]}.*-].)(?:[$€£¥]?(?=\.?\d)|(?=[(\[{√∞π]|[^\W\d_](?![^\W_]))|\\(?=[a-z]))")
 _FRACTION = re.compile(r"(?<=\d)\s?[/⁄]\s?(?=\d)")
 _UNIT = re.compile(
-    r"\d(?=(?:[kcmn]?m|k?g|mg|lbs?|oz|mph|kph|ft|[kmg]w|[kmg]?hz|[cfhlvw]|[kmgt]b|ml|[ap]m|mins?|hrs?|secs?|million|billion)(?!\w))"
+    r"\d(?=(?:[kcmn]?m|k?g|mg|lbs?|oz|mph|kph|ft|[kmg]w|[kmg]?hz|[kmgt]b|ml|[ap]m|mins?|hrs?|secs?|million|billion)(?!\w))"
+    # Not in B2C or C2H.
+    r"|\d(?<![^\W\d_].)(?<![^\W\d_]\d.)(?=[cfhlvw](?!\w))"
 )
 _INITIALS = re.compile(r"\.(?<=[^\W\d_]\.)(?<![^\W_][^\W\d_]\.)\s+(?=[^\W\d_](?:\.|\s*$))")
 _SPACED_INITIALS = re.compile(r" (?<=[A-Z] )(?<![\w'’.-][A-Z] )(?=(?:[A-Z] ){1,3}[A-Z][a-z])")

@@ -7,37 +7,39 @@ from importlib import resources
 import yaml
 
 _NAMES: Mapping[str, list[str]] = yaml.safe_load(resources.files(__package__).joinpath("units.yaml").read_text("utf-8"))
-_SYMBOLS = {form: symbol for symbol, names in _NAMES.items() for name in (symbol, *names) for form in (name, f"{name}s")}
-# A second after "per" has been read as an ordinal.
-_SYMBOLS |= {symbol: symbol for symbol in _NAMES} | {"2nd": "s"}
+_SYMBOLS = {form: symbol for symbol, names in _NAMES.items() for name in names for form in (name, f"{name}s")}
+_SYMBOLS |= {symbol: symbol for symbol in _NAMES}
+# Normalisation has read a second as an ordinal.
+_SYMBOLS_AFTER_PER = _SYMBOLS | {"2nd": "s"}
 _SPEEDS = {"mph": "mi h", "kph": "km h", "kmh": "km h"}
 _POWERS = {"square": "2", "sq": "2", "cubic": "3", "cu": "3"}
 _UNIT_WORDS = frozenset({*_SYMBOLS, *_SPEEDS, *_POWERS, "degree", "degrees"}) - _NAMES.keys()
 _ANY_UNIT = "|".join(sorted(_SYMBOLS, key=len, reverse=True))
 _UNIT = re.compile(
-    rf"(?<=\d )(?:(?P<speed>{'|'.join(_SPEEDS)})|(?:(?P<power>{'|'.join(_POWERS)}) )?(?:degrees? )?(?P<unit>{_ANY_UNIT})"
-    rf"(?: per (?P<per>{_ANY_UNIT}))?|degrees?)(?!\S)"
+    rf"\d (?:(?P<speed>{'|'.join(_SPEEDS)})|(?:(?P<power>{'|'.join(_POWERS)}) )?(?:degrees? )?(?P<unit>{_ANY_UNIT})"
+    rf"(?: per (?P<per>{_ANY_UNIT}|2nd))?|degrees?)(?!\S)"
 )
 
 
 def write_unit_symbols(words: list[str]) -> list[str]:
-    """Write the units that follow numbers as symbols; a speed as normalisation splits m/s and km/h.
+    """Write the units after numbers as symbols, and speeds as normalisation splits m/s and km/h.
 
     >>> write_unit_symbols("5 kilometers in 3 hours and 10 square meters at 60 miles per hour".split())
     ['5', 'km', 'in', '3', 'h', 'and', '10', 'm2', 'at', '60', 'mi', 'h']
     """
     if _UNIT_WORDS.isdisjoint(words):
         return words
-    return _UNIT.sub(_symbol, " ".join(words)).split()
+    return _UNIT.sub(lambda match: f"{match[0][0]} {_symbol(match)}", " ".join(words)).split()
 
 
 def _symbol(match: re.Match[str]) -> str:
+    """Return the symbol of the unit behind a digit; a degree alone has none, as normalisation drops °."""
     if match["speed"]:
         return _SPEEDS[match["speed"]]
     if not match["unit"]:
         return ""
-    unit = _SYMBOLS[match["unit"]] + _POWERS.get(match["power"] or "", "")
+    unit = _SYMBOLS[match["unit"]] + _POWERS.get(match["power"], "")
     if not match["per"]:
         return unit
-    per = _SYMBOLS[match["per"]]
+    per = _SYMBOLS_AFTER_PER[match["per"]]
     return f"{unit} / {per}" if len(unit) == len(per) == 1 else f"{unit} {per}"
