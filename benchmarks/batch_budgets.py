@@ -2,7 +2,7 @@
 
     BERT_JUDGE_DATA=… python benchmarks/batch_budgets.py --judge results/judges/bert [--rows 1500] [--large-rows 240] [--rounds 3]
 
-Needs the extra `bench`. Behind the default batch sizes (`budget` in `bert_judge.judges.bert.backend`). Prints tokens per second,
+Needs the extra `bench`. Behind the default batch sizes (`budget` in `bert_judge.encoder.backend`). Prints tokens per second,
 without padding, of encoded rows of mixed lengths with the automatic backend and precision: for a judge's encoder, and for one of
 EuroBERT-210m's shape with random weights. Batch sizes are interleaved; the best round of each counts.
 """
@@ -18,9 +18,9 @@ import peers
 import timing
 from transformers import PreTrainedModel
 
-from bert_judge.judges.bert import checkpoint, inference
-from bert_judge.judges.bert.backend import choose_backend
-from bert_judge.judges.bert.encoding import EncodedRow
+from bert_judge.encoder import checkpoint, inference
+from bert_judge.encoder.backend import choose_backend
+from bert_judge.encoder.encoding import EncodedRow
 from bert_judge.runtime.hardware import best_device
 
 CPU_BUDGETS, CUDA_BUDGETS = (256, 512, 1024, 1536, 2048, 4096), (8192, 16384, 32768, 65536, 131072)

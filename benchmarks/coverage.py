@@ -20,7 +20,7 @@ from scipy import stats
 from bert_judge.evaluation.audit import corrected, ppi, sampling, sequences
 from bert_judge.evaluation.audit.labels import LABEL, UNLABELLED
 from bert_judge.evaluation.score_tables import MODEL, TASK
-from bert_judge.runtime.bootstrap import Interval
+from bert_judge.statistics.bootstrap import Interval
 
 JUDGE = "judge"
 # Share of invalid verdicts.

@@ -19,9 +19,9 @@ import pandas as pd
 import timing
 
 from bert_judge.config import files as config_files
-from bert_judge.evaluation.statistics import paired_difference
 from bert_judge.judges.bert.judge import BERTJudge
-from bert_judge.runtime.metrics import classification_metrics
+from bert_judge.statistics.intervals import paired_difference
+from bert_judge.statistics.metrics import classification_metrics
 
 HEADER = ("file", "answers", "read", "verdicts flipped", "all read: agrees", "early exit: agrees", "difference", "AUROC", "ECE")
 

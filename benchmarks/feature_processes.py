@@ -3,7 +3,7 @@
     BERT_JUDGE_DATA=… python benchmarks/feature_processes.py --judge results/judges/bert [--rows 6000] [--rounds 3]
 
 Prints rows per second on real answers of ten files: features alone, and the whole judge, with one process and with one per thread
-(`bert_judge.judges.bert.features`). The two are interleaved; the best round of each counts, so none pays for the start.
+(`bert_judge.text.features`). The two are interleaved; the best round of each counts, so none pays for the start.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy as np
 import timing
 import torch
 
-from bert_judge.judges.bert.features import FeatureExtractor
 from bert_judge.judges.bert.judge import BERTJudge
-from bert_judge.judges.visible_text import normalize_inputs
+from bert_judge.text.features import FeatureExtractor
+from bert_judge.text.visible_text import normalize_inputs
 
 
 def main() -> None:

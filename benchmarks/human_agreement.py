@@ -26,9 +26,9 @@ import yaml
 
 from bert_judge import tables
 from bert_judge.config import files as config_files
-from bert_judge.evaluation.statistics import paired_difference
-from bert_judge.runtime.bootstrap import Interval, QuestionBootstrap, classification_resamples, percentile_interval, ratio
-from bert_judge.runtime.metrics import BINS, bin_index
+from bert_judge.statistics.bootstrap import Interval, QuestionBootstrap, classification_resamples, percentile_interval, ratio
+from bert_judge.statistics.intervals import paired_difference
+from bert_judge.statistics.metrics import BINS, bin_index
 
 CONFIG = Path("configs/general.yaml")
 WORK = Path("results/.work/human_agreement")

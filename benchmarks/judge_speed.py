@@ -40,10 +40,10 @@ import timing
 import torch
 from timing import Rows, Time
 
-from bert_judge.judges.bert import checkpoint
-from bert_judge.judges.bert.backend import OPENVINO, has_openvino
+from bert_judge.encoder import checkpoint
+from bert_judge.encoder.backend import OPENVINO, has_openvino
+from bert_judge.encoder.judge_folder import find_folder
 from bert_judge.judges.bert.judge import BERTJudge
-from bert_judge.judges.bert.judge_folder import find_folder
 from bert_judge.report.exporters import hub_folder
 from bert_judge.runtime.hardware import best_device, best_dtype, supports_int8
 

@@ -2,7 +2,7 @@
 
     python benchmarks/made_up_answers.py results/judges/bert [another judge's folder …] [--task nq_open_test] [--rows 400]
 
-Builds one answer of each kind per question of a test task (bert_judge/datasets/augmentation) and prints the share of correct
+Builds one answer of each kind per question of a test task (bert_judge/perturbations/augmentation) and prints the share of correct
 verdicts of each judge, next to lexical rules. Do not use a training task: its questions were seen in training.
 """
 
@@ -15,10 +15,10 @@ from pathlib import Path
 import pandas as pd
 
 from bert_judge import tables
-from bert_judge.datasets.augmentation import KINDS, augment
 from bert_judge.judges.bert.judge import BERTJudge
 from bert_judge.judges.lexical.judge import LexicalJudge
 from bert_judge.judges.protocol import Judge, Row
+from bert_judge.perturbations.augmentation import KINDS, augment
 
 RULES = {
     "contains": {"metric": "contains"},

@@ -23,9 +23,9 @@ import yaml
 
 from bert_judge import tables
 from bert_judge.config import files as config_files
-from bert_judge.evaluation import statistics
 from bert_judge.evaluation.agreement import MAJORITY
-from bert_judge.runtime.bootstrap import Interval
+from bert_judge.statistics import intervals
+from bert_judge.statistics.bootstrap import Interval
 
 CONFIG = Path("configs/pairwise.yaml")
 FILES = ("pandalm", "llmbar")
@@ -121,7 +121,7 @@ def against_best_rule(rows: pd.DataFrame, said: pd.DataFrame, trained: list[str]
     common = (said["label"] == said["label"].value_counts().idxmax()).to_numpy()
     lines = []
     for judge in trained:
-        lead, floor = (statistics.paired_difference(right[judge], other, said["sample_id"]) for other in (right[best], common))
+        lead, floor = (intervals.paired_difference(right[judge], other, said["sample_id"]) for other in (right[best], common))
         lines.append({"judge": judge, f"agrees more than {best}": shown(lead, "+"), f"than {MAJORITY}": shown(floor, "+")})
     return pd.DataFrame(lines)
 

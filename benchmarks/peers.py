@@ -17,10 +17,10 @@ from transformers import AutoModelForCausalLM, AutoModelForSequenceClassificatio
 from transformers.models.eurobert import EuroBertConfig
 from transformers.models.qwen3 import Qwen3Config
 
-from bert_judge.judges.bert import inference
-from bert_judge.judges.bert.backend import OPENVINO, Backend, BackendChoice, TorchBackend, choose_backend, has_openvino
-from bert_judge.judges.bert.encoding import EncodedRow
-from bert_judge.judges.bert.inference import batch_by_tokens
+from bert_judge.encoder import inference
+from bert_judge.encoder.backend import OPENVINO, Backend, BackendChoice, TorchBackend, choose_backend, has_openvino
+from bert_judge.encoder.encoding import EncodedRow
+from bert_judge.encoder.inference import batch_by_tokens
 from bert_judge.runtime.hardware import best_device, best_dtype, supports_int8
 
 PROCESS = Path(__file__).with_name("cross_encoder_process.py")
@@ -165,7 +165,7 @@ def backend_of(choice: BackendChoice, model: PreTrainedModel) -> Backend:
     if choice.backend == "torch":
         return TorchBackend(model, choice.precision)
     # Not installed everywhere.
-    from bert_judge.judges.bert import openvino
+    from bert_judge.encoder import openvino
 
     return openvino.convert(model, choice.precision)
 

@@ -38,11 +38,11 @@ from bert_judge.candidates.generators.hf import HFGenerator
 from bert_judge.candidates.generators.protocol import Request
 from bert_judge.config import HFModel, Training
 from bert_judge.config.training import Lora
-from bert_judge.judges.bert.attention import float32_attention
-from bert_judge.judges.bert.checkpoint import max_input_length
-from bert_judge.judges.bert.encoding import EncodedRow
-from bert_judge.judges.bert.inference import batch_by_tokens, collate
-from bert_judge.judges.bert.trainer import (
+from bert_judge.encoder.attention import float32_attention
+from bert_judge.encoder.checkpoint import max_input_length
+from bert_judge.encoder.encoding import EncodedRow
+from bert_judge.encoder.inference import batch_by_tokens, collate
+from bert_judge.encoder.trainer import (
     TrainingMonitor,
     batch_order,
     initialize_head,
@@ -58,7 +58,7 @@ from bert_judge.judges.probe.fit import AspectLabels, make_folds
 from bert_judge.judges.probe.hidden_states import BATCH_TOKENS, PromptEncoder
 from bert_judge.judges.probe.train import TEST, aspect_labels, read_rows
 from bert_judge.judges.protocol import Row
-from bert_judge.runtime.metrics import macro_f1
+from bert_judge.statistics.metrics import macro_f1
 from bert_judge.tasks import Sample
 
 # Encoded rows and their targets, shape (rows, aspects).

@@ -20,7 +20,7 @@ from timing import table
 from bert_judge import tables
 from bert_judge.judges.probe.fit import AspectLabels, fit_aspect
 from bert_judge.judges.probe.train import DatasetStates, aspect_labels
-from bert_judge.runtime.metrics import macro_f1
+from bert_judge.statistics.metrics import macro_f1
 
 
 def main() -> None:

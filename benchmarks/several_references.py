@@ -23,8 +23,8 @@ import peers
 import timing
 
 from bert_judge.config import files as config_files
-from bert_judge.evaluation.statistics import paired_difference, proportion
 from bert_judge.judges.bert.judge import BERTJudge
+from bert_judge.statistics.intervals import paired_difference, proportion
 
 
 def answers(run: human_agreement.Run, source: str) -> pd.DataFrame:

@@ -36,19 +36,19 @@ from bert_judge import tables
 from bert_judge.assets.prepare import GENERAL, local_folder, make_manifest
 from bert_judge.config import Input, Training
 from bert_judge.config import files as config_files
-from bert_judge.datasets.augmentation import augment
-from bert_judge.judges.bert.checkpoint import round_weights
+from bert_judge.encoder.checkpoint import round_weights
+from bert_judge.encoder.judge_folder import read_metrics
+from bert_judge.encoder.trainer import initialize_head
 from bert_judge.judges.bert.judge import BERTJudge, CalibrationRows
-from bert_judge.judges.bert.judge_folder import read_metrics
-from bert_judge.judges.bert.trainer import initialize_head
 from bert_judge.judges.lexical.judge import LexicalJudge
 from bert_judge.judges.prior_shift import PriorShiftJudgeConfig
 from bert_judge.judges.prior_shift.estimate import estimate_base_rate, shift_prior
 from bert_judge.judges.protocol import Row
+from bert_judge.perturbations.augmentation import augment
 from bert_judge.plan import Spec, build_plan
 from bert_judge.runtime import resume
 from bert_judge.runtime.logs import job_log
-from bert_judge.runtime.metrics import classification_metrics
+from bert_judge.statistics.metrics import classification_metrics
 
 CONFIG = Path("configs/general.yaml")
 JUDGE = "bert"

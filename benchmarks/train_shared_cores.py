@@ -35,7 +35,7 @@ def train(rows: int) -> None:
     """Print the tokens per second of one epoch."""
     from bert_judge.assets.prepare import load_manifest, prepare
     from bert_judge.config import Training
-    from bert_judge.judges.bert import checkpoint, trainer
+    from bert_judge.encoder import checkpoint, trainer
 
     logging.getLogger("transformers").setLevel(logging.ERROR)
     texts = timing.mixed(rows)

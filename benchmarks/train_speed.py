@@ -23,9 +23,9 @@ from transformers import PrinterCallback, Trainer, TrainingArguments
 
 from bert_judge.assets.prepare import load_manifest, prepare
 from bert_judge.config import Training
-from bert_judge.judges.bert import checkpoint, trainer
-from bert_judge.judges.bert.encoding import EncodedRow
-from bert_judge.judges.bert.inference import collate
+from bert_judge.encoder import checkpoint, trainer
+from bert_judge.encoder.encoding import EncodedRow
+from bert_judge.encoder.inference import collate
 from bert_judge.runtime.hardware import best_device, best_dtype
 
 # Default rows, and the steps that are not timed.

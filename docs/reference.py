@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from bert_judge import config
 from bert_judge.config.validation import Fragment, block_name, value_schema
+from bert_judge.plan import configuration
 
 SCHEMA_FILE, REFERENCE_FILE = (Path(__file__).with_name(name) for name in ("config.schema.json", "configuration.md"))
 BEGIN, END = "<!-- reference: begin (written by `python docs/reference.py`) -->", "<!-- reference: end -->"
@@ -27,12 +27,12 @@ def _meaning(field: Fragment, block: Fragment) -> str:
 
 def schema_json() -> str:
     """Return the JSON schema as text."""
-    return json.dumps(config.json_schema(), indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(configuration.json_schema(), indent=1, ensure_ascii=False) + "\n"
 
 
 def reference() -> str:
     """Return a Markdown table per block of the configuration: key, type, default, meaning."""
-    schema = config.json_schema()
+    schema = configuration.json_schema()
     sections = [_table("The top level", schema)]
     sections += [_table(name, schema["$defs"][name]) for name in _order(schema)]
     return "\n".join(sections)

@@ -13,7 +13,7 @@ from bert_judge.assets.prepare import load_manifest
 from bert_judge.candidates.generators import make_generator
 from bert_judge.candidates.generators.cache import CachedGenerator
 from bert_judge.candidates.generators.protocol import Completion, Generator, Request
-from bert_judge.candidates.importers import files
+from bert_judge.importers import files
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.resume import Batch

@@ -9,12 +9,12 @@ import typer
 
 from bert_judge import plan, tables
 from bert_judge.assets.prepare import GENERAL
-from bert_judge.candidates.importers.frameworks import detect
 from bert_judge.cli.options import DEFAULT_CONFIG, ConfigFiles, Question, References, without_none
 from bert_judge.cli.quickstart import configurations
 from bert_judge.cli.terminal import console, format_percent, log, make_table
 from bert_judge.cli.train import find_columns
 from bert_judge.evaluation.attacks.suite import AttackTables, attack_judge
+from bert_judge.importers.frameworks import detect
 from bert_judge.labels.judge_loading import find_judge
 from bert_judge.plan import ATTACKS
 from bert_judge.runtime.errors import InputError

@@ -15,13 +15,13 @@ import typer
 
 from bert_judge import tables
 from bert_judge.assets.prepare import resolve_files
-from bert_judge.candidates.importers import column_names, frameworks, judgelm
-from bert_judge.candidates.importers.answers import Answer, make_column_reader
-from bert_judge.candidates.importers.companion_files import CompanionFiles, make_joining_reader, references_by_id
-from bert_judge.candidates.importers.frameworks import FRAMEWORKS, ImportStats
-from bert_judge.candidates.importers.suspicious_input import find_suspicious_input
 from bert_judge.cli.options import Force
 from bert_judge.cli.terminal import echo, log
+from bert_judge.importers import column_names, frameworks, judgelm
+from bert_judge.importers.answers import Answer, make_column_reader
+from bert_judge.importers.companion_files import CompanionFiles, make_joining_reader, references_by_id
+from bert_judge.importers.frameworks import FRAMEWORKS, ImportStats
+from bert_judge.importers.suspicious_input import find_suspicious_input
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import values
 from bert_judge.tables.readers.rows import open_rows

@@ -11,11 +11,11 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from bert_judge.candidates.importers import column_names
-from bert_judge.candidates.importers.answers import make_column_reader
 from bert_judge.cli.options import Judges, Threshold
 from bert_judge.cli.score import load_judges
 from bert_judge.cli.terminal import echo
+from bert_judge.importers import column_names
+from bert_judge.importers.answers import make_column_reader
 from bert_judge.labels.judge_loading import NamedJudge
 from bert_judge.labels.score_file.score_file import ADDED_COLUMNS, judge_rows, output_columns, to_row
 from bert_judge.runtime.errors import InputError

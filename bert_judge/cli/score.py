@@ -8,13 +8,13 @@ from typing import Annotated
 import typer
 
 from bert_judge.assets.prepare import GENERAL, GENERAL_FOLDER
-from bert_judge.candidates.importers import column_names, frameworks
-from bert_judge.candidates.importers.answers import RecordReader, make_column_reader
-from bert_judge.candidates.importers.companion_files import CompanionFiles
-from bert_judge.candidates.importers.suspicious_input import find_suspicious_input
 from bert_judge.cli.import_files import convert_to_rows
 from bert_judge.cli.options import Answers, Candidate, Force, Judges, Label, Model, Question, References, Threshold, without_none
 from bert_judge.cli.terminal import console, echo, format_interval, format_number, format_percent, log, make_table, progress
+from bert_judge.importers import column_names, frameworks
+from bert_judge.importers.answers import RecordReader, make_column_reader
+from bert_judge.importers.companion_files import CompanionFiles
+from bert_judge.importers.suspicious_input import find_suspicious_input
 from bert_judge.judges import registry
 from bert_judge.judges.protocol import CORRECT, INVALID
 from bert_judge.labels import judge_loading
@@ -168,8 +168,8 @@ def load_judges(names: Sequence[str], threshold: float | None) -> list[judge_loa
 def _report(tally: Tally, output: Path, labels: str) -> None:
     """Print the accuracy per judge and model, the agreement with labels, and the reasons of invalid verdicts."""
     # Lazy import: it loads scipy, which `--help` does not need.
-    from bert_judge.evaluation.statistics import proportion
-    from bert_judge.runtime.metrics import cohen_kappa
+    from bert_judge.statistics.intervals import proportion
+    from bert_judge.statistics.metrics import cohen_kappa
 
     table = make_table("judge", "model", numbers=("answers", "accuracy, %", "invalid, %", "accuracy without invalid, %"))
     lines = list(tally.by_model())

@@ -13,9 +13,9 @@ import yaml
 
 from bert_judge import tables
 from bert_judge.assets.prepare import GENERAL
-from bert_judge.candidates.importers import column_names
 from bert_judge.cli.options import Candidate, Label, Model, Question, References, ShowConfig, without_none
 from bert_judge.cli.terminal import echo, log, progress
+from bert_judge.importers import column_names
 from bert_judge.plan.students import plain_name
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError

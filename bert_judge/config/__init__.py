@@ -18,6 +18,6 @@ from bert_judge.config.models import (
     Style,
     VLLMModel,
 )
-from bert_judge.config.root import Attacks, Audit, Config, json_schema, parse
+from bert_judge.config.root import Attacks, Audit, Config
 from bert_judge.config.sources import AspectColumns, Columns, Family, Import, TaskSource
 from bert_judge.config.training import Input, Training, Tuning

@@ -1,21 +1,15 @@
-"""The top level of the configuration, and its validation."""
+"""The top level of the configuration, without the blocks of the judges, which `plan.configuration` adds."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache, reduce
-from operator import or_
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, TypeAdapter, ValidationError, create_model, model_validator
+from pydantic import Field, model_validator
 
-from bert_judge.config import validation
 from bert_judge.config.base import Block, JudgeConfig, ModelKey, Name
 from bert_judge.config.datasets import Dataset, Filter, PairSet
 from bert_judge.config.models import Model, Price
 from bert_judge.config.sources import Import, Tasks
-from bert_judge.judges import registry
-from bert_judge.runtime.errors import ConfigError
 
 
 class Audit(Block):
@@ -99,32 +93,3 @@ class Config(Block):
     """synthetic answers that test the robustness of judges"""
     pairs: dict[Name, PairSet] = {}
     """name → pairs of answers, for pairwise judges"""
-
-
-@cache
-def config_model() -> type[Config]:
-    """Return `Config` with the blocks of all registered judge kinds."""
-    blocks: Any = reduce(or_, (kind.config for kind in registry.kinds()))
-    judges: Any = dict[Name, Annotated[blocks, Field(discriminator="kind")]]
-    field = Field(min_length=1, description=Config.model_fields["judges"].description)
-    return create_model("Config", __base__=Config, __doc__=Config.__doc__, judges=(judges, field))
-
-
-def parse(raw: Mapping[str, Any]) -> Config:
-    """Validate a configuration. Raises ConfigError: with one line per error."""
-    config: Config | None = None
-    shape: list[str] = []
-    try:
-        # Accept only the documented keys, not the Python names of fields with an alias.
-        config = config_model().model_validate(raw, by_alias=True, by_name=False)
-    except ValidationError as error:
-        shape = validation.check_shape(raw, error.errors(), json_schema())
-    lines = [*shape, *validation.check_names(raw)]
-    if lines or config is None:
-        raise ConfigError(lines)
-    return config
-
-
-def json_schema() -> dict[str, Any]:
-    """Return the JSON schema, which editors use for completion and validation."""
-    return TypeAdapter(config_model()).json_schema(by_alias=True)

@@ -10,8 +10,8 @@ from typing import Any
 import pandas as pd
 
 from bert_judge import tables
-from bert_judge.datasets.augmentation import augment
 from bert_judge.judges.protocol import join_labels
+from bert_judge.perturbations.augmentation import augment
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.resume import content_key
 

@@ -10,10 +10,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bert_judge import tables
-from bert_judge.evaluation import statistics
 from bert_judge.evaluation.model_comparison import AnswerMatrix, is_correct, is_valid, resample_accuracies
 from bert_judge.evaluation.score_tables import MODEL, Groups
-from bert_judge.runtime import metrics
+from bert_judge.statistics import intervals, metrics
 
 # The baseline judge that gives every answer the majority class of the gold verdicts.
 MAJORITY = "(majority class)"
@@ -52,8 +51,8 @@ def judge_comparison_table(groups: Groups, judges: Sequence[str], trained: Seque
         questions = pd.factorize(frame["sample_id"])[0]
         for judge, second_judge in ((judge, second) for judge in trained for second in judges if second != judge):
             row = {"level": level, "group": group, "judge": judge, "other": second_judge, "n": len(frame)}
-            row |= statistics.paired_difference(agrees[judge], agrees[second_judge], questions).columns("difference")
-            rows.append(row | {"p_value": statistics.mcnemar_p(agrees[judge], agrees[second_judge])})
+            row |= intervals.paired_difference(agrees[judge], agrees[second_judge], questions).columns("difference")
+            rows.append(row | {"p_value": intervals.mcnemar_p(agrees[judge], agrees[second_judge])})
     return pd.DataFrame(rows, columns=tables.COMPARISONS.names)
 
 
@@ -75,7 +74,7 @@ def judge_pairs_table(groups: Groups, judges: Sequence[str], gold: str | None) -
             accuracies = resample_accuracies(matrix, answers, list(dict.fromkeys(judge for pair in selected for judge in pair)))
             questions = answers["sample_id"].to_numpy()
             for judge, second_judge in selected:
-                tau = statistics.rank_correlation_interval(accuracies[judge], accuracies[second_judge])
+                tau = intervals.rank_correlation_interval(accuracies[judge], accuracies[second_judge])
                 row: dict[str, Any] = {"level": level, "group": group, "judge": judge, "other": second_judge}
                 row |= _verdict_agreement(_verdicts(answers, judge), _verdicts(answers, second_judge), questions)
                 rows.append(row | {"models": len(matrix.models), **tau.columns("rank_correlation", "rank_correlation_")})
@@ -89,7 +88,7 @@ def reliability_table(frame: pd.DataFrame, judges: Sequence[str], gold: str) -> 
         bins = metrics.bin_index(scores)
         counts, mean_scores, _ = metrics.reliability_bins(correct, scores)
         for index in np.flatnonzero(counts):
-            share = statistics.proportion(correct[bins == index], questions[bins == index])
+            share = intervals.proportion(correct[bins == index], questions[bins == index])
             row = {"judge": judge, "bin": index, "n": int(counts[index]), "score": mean_scores[index]}
             rows.append(row | share.columns("fraction_correct"))
     return pd.DataFrame(rows, columns=tables.RELIABILITY.names)
@@ -132,7 +131,7 @@ def _verdict_agreement(predicted: pd.Categorical, truth: pd.Categorical, questio
     return {
         "n": len(truth),
         "questions": len(pd.unique(questions)),
-        **statistics.proportion(predicted == truth, questions).columns("agreement"),
+        **intervals.proportion(predicted == truth, questions).columns("agreement"),
         "macro_f1": metrics.macro_f1(y_true, y_pred, labels=classes, sample_weight=rows),
         "kappa": metrics.cohen_kappa(y_true, y_pred, sample_weight=rows),
         "scott_pi": _scott_pi(counts.reshape(size, size)),
@@ -175,7 +174,7 @@ def _model_level_metrics(models: NDArray[Any], predicted: pd.Categorical, truth:
         "models": len(means),
         "accuracy_error": float((means["correct"] - means["gold"]).abs().mean()),
         "accuracy_error_decided": float((accuracy_decided - means["gold"][accuracy_decided.index]).abs().mean()),
-        "rank_correlation": statistics.rank_correlation(means["correct"], means["gold"]),
+        "rank_correlation": intervals.rank_correlation(means["correct"], means["gold"]),
         "most_shifted_model": most_shifted,
         "rank_shift": int(shifts[most_shifted]) if most_shifted else None,
     }

@@ -10,11 +10,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bert_judge import tables
-from bert_judge.evaluation import statistics
 from bert_judge.evaluation.score_tables import KEY, MODEL, group_by_family, load_verdicts
 from bert_judge.judges.cascade.escalation import deciding_judge
-from bert_judge.runtime.bootstrap import Floats, Interval, merge_identical, percentile_interval, resample_totals
 from bert_judge.runtime.errors import InputError
+from bert_judge.statistics import intervals
+from bert_judge.statistics.bootstrap import Floats, Interval, merge_identical, percentile_interval, resample_totals
 
 ESCALATED = "(escalated)"
 
@@ -54,7 +54,7 @@ def _evaluate(rows: pd.DataFrame, cascade: str, judges: Sequence[str], spec: Map
         "last": last,
         "n": len(rows),
         "escalation_rate": rate,
-        **statistics.proportion(agrees[cascade], questions).columns("agreement"),
+        **intervals.proportion(agrees[cascade], questions).columns("agreement"),
     }
     means = {judge: float(agrees[judge].mean()) for judge in judges if judge in agrees and len(rows)}
     best_cheap = max((judge for judge in judges[:-1] if judge in means), key=means.__getitem__, default=None)
@@ -74,6 +74,6 @@ def _lead_over_random_routing(sums: NDArray[np.int64]) -> Interval:
     with gold; rows.
     """
     lines, counts = merge_identical(sums)
-    totals: Floats = resample_totals(lines, counts=counts, resamples=statistics.DIFFERENCE_RESAMPLES)
+    totals: Floats = resample_totals(lines, counts=counts, resamples=intervals.DIFFERENCE_RESAMPLES)
     rate, cascade, last, cheap = totals[:, :4].T / totals[:, 4]
     return percentile_interval(cascade - (rate * last + (1 - rate) * cheap))

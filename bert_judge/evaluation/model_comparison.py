@@ -13,8 +13,8 @@ from scipy import sparse
 
 from bert_judge import tables
 from bert_judge.evaluation.score_tables import MODEL, Groups
-from bert_judge.evaluation.statistics import adjust_holm, mean_of_clusters, min_detectable_effect, rank_lines, sign_test_p
-from bert_judge.runtime.bootstrap import Floats, percentile_bounds, ratio, resample_totals
+from bert_judge.statistics.bootstrap import Floats, percentile_bounds, ratio, resample_totals
+from bert_judge.statistics.intervals import adjust_holm, mean_of_clusters, min_detectable_effect, rank_lines, sign_test_p
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from bert_judge import tables
-from bert_judge.evaluation import agreement, model_comparison, statistics
+from bert_judge.evaluation import agreement, model_comparison
 from bert_judge.evaluation.cost import cost_table
 from bert_judge.evaluation.score_tables import (
     MODEL,
@@ -20,6 +20,7 @@ from bert_judge.evaluation.score_tables import (
     group_by_task,
     load_verdicts,
 )
+from bert_judge.statistics import intervals
 
 # The tables that `build_standings` writes, each as {name}.parquet; the standings are the last.
 SCHEMAS = {
@@ -98,7 +99,7 @@ def estimate_accuracy(answers: pd.DataFrame, judge: str) -> dict[str, Any]:
     return {
         "n": len(answers),
         "questions": answers["sample_id"].nunique(),
-        **statistics.proportion(correct, answers["sample_id"]).columns("accuracy"),
+        **intervals.proportion(correct, answers["sample_id"]).columns("accuracy"),
         "invalid": float(np.mean(~valid)) if len(answers) else math.nan,
         "accuracy_decided": float(np.mean(correct[valid])) if valid.any() else math.nan,
         "accuracy_upper": float(np.mean(correct | ~valid)) if len(answers) else math.nan,

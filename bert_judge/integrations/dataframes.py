@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 import pandas as pd
 import pyarrow as pa
 
-from bert_judge.candidates.importers.answers import make_column_reader
-from bert_judge.candidates.importers.column_names import detect_columns
+from bert_judge.importers.answers import make_column_reader
+from bert_judge.importers.column_names import detect_columns
 from bert_judge.integrations.judging import load_judge
 from bert_judge.labels.score_file.score_file import judge_rows, to_row
 from bert_judge.runtime.errors import InputError

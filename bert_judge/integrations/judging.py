@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from bert_judge.candidates.importers.answers import make_column_reader
+from bert_judge.importers.answers import make_column_reader
 from bert_judge.judges.protocol import Label
 from bert_judge.labels import judge_loading
 from bert_judge.labels.judge_loading import NamedJudge

@@ -245,18 +245,12 @@ _REGISTERED: dict[str, JudgeKind] = {}
 
 def register(kind: JudgeKind) -> None:
     """Add a kind, or replace the one with its name."""
-    from bert_judge.config import root
-
     _REGISTERED[kind.name] = kind
-    root.config_model.cache_clear()
 
 
 def unregister(name: str) -> None:
     """Remove a kind that `register` added."""
-    from bert_judge.config import root
-
     del _REGISTERED[name]
-    root.config_model.cache_clear()
 
 
 def find(name: str) -> JudgeKind:

@@ -18,9 +18,9 @@ from bert_judge.judges import registry
 from bert_judge.judges.pairwise.protocol import Pair, PairJudge, Preference, invalid_preference
 from bert_judge.judges.protocol import Judge, Label, LazyJudge, Row, from_record, invalid
 from bert_judge.judges.registry import LoadContext
-from bert_judge.judges.visible_text import UNFINISHED, strip_reasoning
 from bert_judge.runtime import resume
 from bert_judge.runtime.resume import Batch, store_folder, work_folder
+from bert_judge.text.visible_text import UNFINISHED, strip_reasoning
 
 Spec = Mapping[str, Any]
 log = logging.getLogger(__name__)

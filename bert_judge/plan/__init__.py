@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from bert_judge.config import files as config_files
-from bert_judge.config import parse
 from bert_judge.plan import capability_checks, checks
+from bert_judge.plan.configuration import parse
 from bert_judge.plan.pairs import PairSpecs
 from bert_judge.plan.resolved_config import ATTACKS
 from bert_judge.plan.specs import Spec

@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bert_judge.candidates.importers import files
 from bert_judge.config import Config, ImportedModel
 from bert_judge.config.validation import unknown_name
+from bert_judge.importers import files
 from bert_judge.runtime.errors import InputError
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from bert_judge import tables
-from bert_judge.evaluation.attacks import FAMILIES
+from bert_judge.perturbations.attacks import FAMILIES
 from bert_judge.report.format import TITLES, display_text, records
 
 MAX_EXAMPLES = 40

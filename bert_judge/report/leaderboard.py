@@ -7,7 +7,7 @@ import pandas as pd
 
 from bert_judge.report.format import count, group_title, interval, is_known, p_value, percent, points, points_interval, records
 from bert_judge.report.sections import JudgeView
-from bert_judge.runtime.bootstrap import CONFIDENCE
+from bert_judge.statistics.bootstrap import CONFIDENCE
 
 # A matrix of more models is unreadable; only their table is shown.
 MAX_MATRIX_MODELS = 40

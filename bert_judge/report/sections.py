@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 
+from bert_judge.encoder import judge_folder
 from bert_judge.evaluation.agreement import MAJORITY
-from bert_judge.judges.bert import judge_folder
 from bert_judge.report.format import LEVEL_TITLES, MISSING, TITLES, count, decimal, group_title, is_known, records
 
 PALETTE: list[list[str]] = TITLES["palette"]

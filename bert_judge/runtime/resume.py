@@ -18,8 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bert_judge import tables
-from bert_judge.runtime import sigterm
+from bert_judge.runtime import outputs, sigterm
 from bert_judge.runtime.logs import ProgressLogger
 
 Item = TypeVar("Item")
@@ -104,13 +103,13 @@ def save_shard(folder: str | Path, results: Mapping[str, Mapping[str, Any]]) -> 
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     table = pa.Table.from_pylist([{"key": key, **result} for key, result in results.items()])
-    with tables.atomic(folder / f"{content_key(*results)}.parquet") as temporary:
+    with outputs.atomic(folder / f"{content_key(*results)}.parquet") as temporary:
         pq.write_table(table, temporary)
 
 
 def _load(folder: Path, keys: Set[str]) -> dict[str, Mapping[str, Any]]:
     """Read the results with these keys; a shared store may contain many others, which are not loaded."""
-    tables.remove_leftovers(folder)
+    outputs.remove_leftovers(folder)
     results: dict[str, Mapping[str, Any]] = {}
     for path in sorted(folder.glob("[0-9a-f]*.parquet")):
         try:
@@ -139,12 +138,12 @@ class Batch(NamedTuple):
     @property
     def name(self) -> str:
         """16 hex digits that depend on the specs only."""
-        return content_key(tables.canonical(self.specs))[:16]
+        return content_key(outputs.canonical(self.specs))[:16]
 
 
 def write_manifest(batch: Batch, path: str | Path) -> None:
     """Record a finished batch."""
-    tables.write_json(path, batch._asdict())
+    outputs.write_json(path, batch._asdict())
 
 
 def read_manifests(folder: str | Path) -> dict[str, Batch]:

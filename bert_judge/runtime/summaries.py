@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from bert_judge import tables
 from bert_judge.runtime.errors import ConfigError
+from bert_judge.runtime.outputs import atomic
 
 # The files directly in these folders summarise a run; other tables belong to a model, a task or a judge.
 FOLDERS = tuple(map(Path, ("results", "results/audit", "results/attacks")))
@@ -50,7 +50,7 @@ def claim(outputs: Iterable[Path], config: Path, *, workflow: Path) -> None:
             ]
         )
     if not OWNER_FILE.exists() or owner != name:
-        with tables.atomic(OWNER_FILE) as temporary:
+        with atomic(OWNER_FILE) as temporary:
             temporary.write_text(name, "utf-8")
 
 

@@ -5,12 +5,12 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, FailFast, Field, Tag
 
-from bert_judge.candidates.importers.answers import make_column_reader
+from bert_judge.importers.answers import make_column_reader
 from bert_judge.judges.pairwise.protocol import OrderVerdict, Pair
 from bert_judge.judges.protocol import Label, Row, invalid
-from bert_judge.judges.visible_text import strip_reasoning
 from bert_judge.labels.score_file.score_file import to_row
 from bert_judge.serve.limits import Limits, RequestRejected
+from bert_judge.text.visible_text import strip_reasoning
 
 References = str | list[str]
 # No object of a request has more keys.

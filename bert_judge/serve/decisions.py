@@ -15,8 +15,8 @@ from typing import Any, NoReturn
 
 from pydantic import ValidationError
 
-from bert_judge.candidates.importers.answers import make_column_reader
-from bert_judge.candidates.importers.column_names import detect_columns, get_cell
+from bert_judge.importers.answers import make_column_reader
+from bert_judge.importers.column_names import detect_columns, get_cell
 from bert_judge.judges.protocol import Label
 from bert_judge.runtime.errors import InputError
 from bert_judge.serve.bodies import RowBody, check_items

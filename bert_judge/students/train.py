@@ -18,7 +18,7 @@ from bert_judge.assets.prepare import Manifest, load_manifest, make_manifest
 from bert_judge.candidates.generators.hf import LoadedModel, load_model
 from bert_judge.candidates.generators.tokenization import ENCODING_ERRORS, PromptEncoder
 from bert_judge.config import Tuning
-from bert_judge.judges.bert.trainer import batch_order, run_trainer, training_arguments
+from bert_judge.encoder.trainer import batch_order, run_trainer, training_arguments
 from bert_judge.judges.model_card import markdown_table, write_model_card
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError

@@ -1,8 +1,18 @@
-"""Tables: what they hold (`schemas`), what identifies a row (`identity`), reading and writing (`files`),
-writing completely and by one process at a time (`outputs`)."""
+"""Tables: what they hold (`schemas`), what identifies a row (`identity`), reading and writing (`files`). The names of
+`runtime.outputs`, which writes completely and by one process at a time, are offered here too."""
 
-from bert_judge.tables.files import (
+from bert_judge.runtime.outputs import (
+    atomic,
+    atomic_folder,
     canonical,
+    claim_output,
+    exclusive,
+    hidden_path,
+    remove_leftovers,
+    set_default_mode,
+    write_json,
+)
+from bert_judge.tables.files import (
     count,
     empty,
     fingerprint,
@@ -17,16 +27,6 @@ from bert_judge.tables.files import (
     write_parts,
 )
 from bert_judge.tables.identity import pair_id, question_key, question_point, question_stem, sample_id
-from bert_judge.tables.outputs import (
-    atomic,
-    atomic_folder,
-    claim_output,
-    exclusive,
-    hidden_path,
-    remove_leftovers,
-    set_default_mode,
-    write_json,
-)
 from bert_judge.tables.schemas import SCHEMAS, VALUES, Column, Schema, scores_schema
 
 AGREEMENT = SCHEMAS["agreement"]

@@ -1,7 +1,7 @@
 """Read and write tables.
 
 The parquet metadata of a table contain the name and version of its schema, the program version, its resolved spec (canonical JSON),
-the revisions of the models involved, and the time. A path that exists is a complete table; see `outputs`.
+the revisions of the models involved, and the time. A path that exists is a complete table; see `runtime.outputs`.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from bert_judge import __version__
 from bert_judge.runtime.errors import InputError
-from bert_judge.tables.outputs import atomic
+from bert_judge.runtime.outputs import atomic, canonical
 from bert_judge.tables.schemas import NUMBERS, TEXTS, Schema
 
 METADATA_KEY = b"bert_judge"
@@ -34,11 +34,6 @@ def storable(text: str | None) -> str | None: ...
 def storable(text: str | None) -> str | None:
     """Replace lone surrogates, which no file can hold, by the replacement character."""
     return text if text is None or text.isascii() else text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
-
-
-def canonical(spec: Mapping[str, Any]) -> str:
-    """Return canonical JSON: sorted keys, no white space, so that equal specs are equal strings."""
-    return json.dumps(spec, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
 def empty(schema: Schema) -> pd.DataFrame:

@@ -11,11 +11,11 @@ import pandas as pd
 
 from bert_judge import tables
 from bert_judge.assets.prepare import load_manifest
-from bert_judge.candidates.importers import files
+from bert_judge.importers import cells, files
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import values
 from bert_judge.tables.readers.rows import LocatedRecord, open_rows
-from bert_judge.tasks import cells, families, registry
+from bert_judge.tasks import families, registry
 from bert_judge.tasks.families import NUMBER
 from bert_judge.tasks.registry import Sample
 

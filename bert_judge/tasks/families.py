@@ -8,11 +8,11 @@ import string
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from bert_judge.importers import cells
+from bert_judge.importers.cells import SourceRow, UnusableRow
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.keyed_random import shuffled
 from bert_judge.tables.readers.values import to_float
-from bert_judge.tasks import cells
-from bert_judge.tasks.cells import SourceRow, UnusableRow
 from bert_judge.tasks.registry import Sample
 
 # The spec of a source: `config.TaskSource` as plain values.

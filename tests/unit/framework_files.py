@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bert_judge.candidates.importers import frameworks
-from bert_judge.candidates.importers.answers import Answer
-from bert_judge.candidates.importers.companion_files import CompanionFiles
+from bert_judge.importers import frameworks
+from bert_judge.importers.answers import Answer
+from bert_judge.importers.companion_files import CompanionFiles
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "frameworks"
 TIME = "2026-11-22T05-42-27.490995"

@@ -20,8 +20,9 @@ from typer.main import get_command
 
 from bert_judge import config
 from bert_judge.cli import COMMANDS, app
-from bert_judge.config.root import config_model
 from bert_judge.judges.probe import ProbeJudgeConfig
+from bert_judge.plan import configuration
+from bert_judge.plan.configuration import config_model
 
 ROOT = Path(__file__).parents[2]
 PAGES = {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]}
@@ -192,7 +193,7 @@ def test_configurations_are_valid(page: str) -> None:
     for block in fenced(PAGES[page], "yaml"):
         raw = yaml.safe_load(block)
         if {"models", "tasks", "judges", "scorers"} <= set(raw):
-            config.parse(raw)
+            configuration.parse(raw)
         for key, value in raw.items():
             field = config_model().model_fields.get(key)
             if field is not None:

@@ -13,21 +13,35 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGE = "bert_judge"
 
-# From the bottom up. A module may import from its own layer and from those below, also inside functions.
-LAYERS: tuple[tuple[str, ...], ...] = (
-    ("tables", "config", "runtime"),
-    ("assets",),
-    # A task may be read from an imported file of answers, and a trained judge augments its training rows itself.
-    ("tasks", "candidates", "datasets", "judges"),
-    ("plan",),
-    ("labels", "students"),
-    ("evaluation",),
-    ("report",),
-    ("serve", "integrations", "cli"),
+# From the bottom up, as in the picture of the architecture. A folder imports from itself and from those above it in this list, also
+# inside functions, so that there is no circle.
+LAYERS = (
+    "runtime",
+    "statistics",
+    "tables",
+    "config",
+    "text",
+    "assets",
+    "encoder",
+    "importers",
+    "tasks",
+    "perturbations",
+    "candidates",
+    "judges",
+    "plan",
+    "labels",
+    "datasets",
+    "students",
+    "evaluation",
+    "report",
+    "integrations",
+    "serve",
+    "cli",
 )
-# The configuration's `judges:` block is assembled from the registry, which imports nothing heavy.
-EXCEPTIONS = {"bert_judge.config.root": ("bert_judge.judges", "bert_judge.judges.registry")}
-LAYER = {name: height for height, names in enumerate(LAYERS) for name in names}
+KINDS = sorted(path.parent.name for path in (ROOT / PACKAGE / "judges").glob("*/__init__.py"))
+# Kinds that import another kind: pairwise judges ask language models, and a simulated judge looks verdicts up.
+KIND_EXCEPTIONS = {("pairwise", "llm"), ("simulated", "imported")}
+LAYER = {name: height for height, name in enumerate(LAYERS)}
 HEAVY = {"torch", "transformers", "vllm", "datasets", "accelerate", "peft"}
 # Whose jobs must start at once: the scripts of the light rules, and the program.
 LIGHT_SCRIPTS = (
@@ -114,14 +128,26 @@ def part_of(name: str) -> str | None:
 def ups(module: str, tree: ast.AST) -> list[str]:
     """Imports of a module that go up."""
     own = part_of(module)
-    higher = [name for name in imports(tree, whole=True) if own and (part := part_of(name)) in LAYER and LAYER[part] > LAYER[own]]
-    return [name for name in higher if name not in EXCEPTIONS.get(module, ())]
+    return [name for name in imports(tree, whole=True) if own and (part := part_of(name)) in LAYER and LAYER[part] > LAYER[own]]
+
+
+def other_kinds(module: str, tree: ast.AST) -> set[str]:
+    """Kinds of judges that a module of a kind imports, without its own."""
+    owner, *names = (name.split(".")[2:3] for name in [module, *imports(tree, whole=True)] if name.startswith(f"{PACKAGE}.judges."))
+    return {name for [name] in names if name in KINDS} - set(owner)
 
 
 @pytest.mark.parametrize("module", [name for name in SOURCES if name != PACKAGE])
 def test_every_module_has_a_layer_and_imports_from_no_higher_one(module: str) -> None:
     assert part_of(module) in LAYER, f"{module}: add its folder to LAYERS"
     assert ups(module, parsed(SOURCES[module])) == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_kind_imports_no_other_kind(kind: str) -> None:
+    modules = [name for name in SOURCES if f"{name}.".startswith(f"{PACKAGE}.judges.{kind}.")]
+    imported = {(kind, other) for module in modules for other in other_kinds(module, parsed(SOURCES[module]))}
+    assert modules and imported == {pair for pair in KIND_EXCEPTIONS if pair[0] == kind}
 
 
 @pytest.mark.parametrize(

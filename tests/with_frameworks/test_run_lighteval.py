@@ -11,7 +11,7 @@ import tiny_models
 from framework_files import read
 from programs import ROOT, run
 
-from bert_judge.candidates.importers import frameworks
+from bert_judge.importers import frameworks
 
 pytestmark = pytest.mark.framework("lighteval")
 # The program without its own tasks, one of which fetches a file from the network when it is imported.

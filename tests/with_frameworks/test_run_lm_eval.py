@@ -14,8 +14,8 @@ from framework_files import FIXTURES, jsonl, read
 from programs import ROOT, run
 from typer.testing import CliRunner
 
-from bert_judge.candidates.importers import frameworks
 from bert_judge.cli import app
+from bert_judge.importers import frameworks
 
 pytestmark = pytest.mark.framework("lm_eval")
 HARNESS = ("-m", "lm_eval", "run", "--model", "dummy")

@@ -17,10 +17,10 @@ import torch
 from test_trainer import SETTINGS, problem
 from transformers import Trainer
 
-from bert_judge.judges.bert import checkpoint, trainer
-from bert_judge.judges.bert.checkpoint import Checkpoint
-from bert_judge.judges.bert.encoding import EncodedRow
-from bert_judge.judges.bert.inference import Engine
+from bert_judge.encoder import checkpoint, trainer
+from bert_judge.encoder.checkpoint import Checkpoint
+from bert_judge.encoder.encoding import EncodedRow
+from bert_judge.encoder.inference import Engine
 from bert_judge.judges.bert.judge import BERTJudge
 
 pytestmark = pytest.mark.gpu

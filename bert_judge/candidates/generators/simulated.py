@@ -9,8 +9,8 @@ from typing import Any
 
 import yaml
 
-from bert_judge.candidates.generators import simulated_answers
 from bert_judge.candidates.generators.protocol import Completion, Request, error_completion
+from bert_judge.perturbations import simulated_answers
 from bert_judge.runtime.keyed_random import KeyedRandom, fraction
 from bert_judge.tasks.prompts import MARKER, style_of
 

@@ -11,7 +11,6 @@ import pandas as pd
 
 from bert_judge import plan, tables
 from bert_judge.assets.prepare import load_manifest, prepare
-from bert_judge.candidates.importers import files
 from bert_judge.candidates.stage import import_candidates
 from bert_judge.cli.quickstart.configurations import FILE, LABELS, TEST, TRAIN
 from bert_judge.datasets.merge import build_dataset
@@ -19,6 +18,7 @@ from bert_judge.datasets.overlap import check_overlap
 from bert_judge.evaluation.agreement import MAJORITY
 from bert_judge.evaluation.score_tables import build_scores
 from bert_judge.evaluation.standings import build_standings
+from bert_judge.importers import files
 from bert_judge.judges.imported.judge import ImportedJudge
 from bert_judge.judges.lexical.judge import LexicalJudge
 from bert_judge.judges.model_card import markdown_table

@@ -10,17 +10,17 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from bert_judge import tables
-from bert_judge.datasets.augmentation.answers import AnswerPool, contains_reference, overlaps_reference
-from bert_judge.evaluation import statistics
-from bert_judge.evaluation.attacks import FAMILIES
-from bert_judge.evaluation.attacks.family import AttackedQuestion, Family
-from bert_judge.judges.lexical.options import parse_options
 from bert_judge.judges.protocol import Judge
 from bert_judge.labels.stage import label_table
+from bert_judge.perturbations.attacks import FAMILIES
+from bert_judge.perturbations.attacks.family import AttackedQuestion, Family
+from bert_judge.perturbations.augmentation.answers import AnswerPool, contains_reference, overlaps_reference
 from bert_judge.plan import ATTACKS
 from bert_judge.runtime import keyed_random
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.keyed_random import KeyedRandom
+from bert_judge.statistics import intervals
+from bert_judge.text.options import parse_options
 
 # Wrong answers per question, and draws from other questions' references to find them.
 MAX_WRONG_ANSWERS, MAX_DRAWS = 4, 12
@@ -142,7 +142,7 @@ def error_rates(verdicts: pd.DataFrame) -> pd.DataFrame:
         for key, answers in verdicts.groupby(["judge", "kind", *columns], sort=False):
             judge, kind, *group = map(str, key)
             questions = answers["task"] + " " + answers["sample_id"]
-            error_rate = statistics.proportion(answers["verdict"] == WRONG_VERDICT[kind], questions)
+            error_rate = intervals.proportion(answers["verdict"] == WRONG_VERDICT[kind], questions)
             row = {"judge": judge, "kind": kind, "level": level, "group": [kind, *group][-1], "theme": next(iter(group), None)}
             counts = {"n": len(answers), "questions": questions.nunique()}
             invalid = float((answers["verdict"] == "invalid").mean())

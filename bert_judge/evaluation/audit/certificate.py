@@ -19,11 +19,11 @@ from bert_judge import tables
 from bert_judge.evaluation.audit.labels import LABEL, UNLABELLED
 from bert_judge.evaluation.audit.sampling import RATE, inclusion_probabilities
 from bert_judge.evaluation.score_tables import MODEL
-from bert_judge.evaluation.statistics import proportion, proportion_lower_bound
 from bert_judge.judges.protocol import CORRECT, INCORRECT, VERDICT_CODES
-from bert_judge.runtime import metrics
-from bert_judge.runtime.bootstrap import CONFIDENCE, QuestionBootstrap, classification_resamples, percentile_interval
 from bert_judge.runtime.errors import InputError
+from bert_judge.statistics import metrics
+from bert_judge.statistics.bootstrap import CONFIDENCE, QuestionBootstrap, classification_resamples, percentile_interval
+from bert_judge.statistics.intervals import proportion, proportion_lower_bound
 
 MIN_SENSITIVITY = MIN_SPECIFICITY = 0.8
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from bert_judge.candidates.importers.answers import make_column_reader
+from bert_judge.encoder.judge_folder import hash_rows, read_seen_rows
 from bert_judge.evaluation.audit.certificate import Certificate, certify
 from bert_judge.evaluation.audit.labels import majority
-from bert_judge.judges.bert.judge_folder import hash_rows, read_seen_rows
+from bert_judge.importers.answers import make_column_reader
 from bert_judge.judges.protocol import INVALID, VERDICT_CODES, Row
 from bert_judge.labels.judge_loading import NamedJudge
 from bert_judge.labels.score_file.score_file import judge_rows, to_row

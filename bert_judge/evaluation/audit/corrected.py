@@ -18,8 +18,8 @@ from bert_judge.evaluation.audit.labels import LABEL, attach_labels, labels_from
 from bert_judge.evaluation.audit.sampling import POSITION, RATE, assign_strata, draw_sample, inclusion_probabilities, order_answers
 from bert_judge.evaluation.score_tables import KEY, MODEL, TASK, load_verdicts
 from bert_judge.evaluation.standings import estimate_accuracy
-from bert_judge.evaluation.statistics import adjust_holm
-from bert_judge.runtime.bootstrap import CONFIDENCE
+from bert_judge.statistics.bootstrap import CONFIDENCE
+from bert_judge.statistics.intervals import adjust_holm
 
 METHODS = ("human_labels", "ppi", "rogan_gladen")
 # Fewer labels of a model are too few to forecast how many more it takes.

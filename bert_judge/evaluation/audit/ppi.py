@@ -41,8 +41,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from bert_judge.evaluation.statistics import POWER
-from bert_judge.runtime.bootstrap import CONFIDENCE, UNKNOWN, Floats, Interval
+from bert_judge.statistics.bootstrap import CONFIDENCE, UNKNOWN, Floats, Interval
+from bert_judge.statistics.intervals import POWER
 
 # Pseudo-labels that an interval is computed with: for the labels alone (Agresti and Coull's), and for the difference to a judge of
 # weight 1. Chosen for coverage in `benchmarks/coverage.py`.

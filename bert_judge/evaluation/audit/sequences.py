@@ -16,7 +16,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bert_judge.runtime.bootstrap import CONFIDENCE, Floats
+from bert_judge.statistics.bootstrap import CONFIDENCE, Floats
 
 GRID = 401
 # Shares of the largest possible bet.

@@ -9,10 +9,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bert_judge import tables
-from bert_judge.evaluation import statistics
 from bert_judge.evaluation.agreement import MAJORITY
 from bert_judge.evaluation.pairs.pair_tables import LENGTH_A, LENGTH_B, PEOPLE, POINTS, group_by_task
-from bert_judge.runtime.bootstrap import Interval, QuestionBootstrap, classification_resamples, percentile_interval, ratio
+from bert_judge.statistics import intervals
+from bert_judge.statistics.bootstrap import Interval, QuestionBootstrap, classification_resamples, percentile_interval, ratio
 
 # (measure, rows that it is computed on, value).
 Measure = tuple[str, pd.DataFrame, Interval]
@@ -91,7 +91,7 @@ def _position_bias(rows: pd.DataFrame) -> Iterator[Measure]:
     yield "consistency", both, _proportion(both, both["consistent"])
     yield "prefers_first", both, _proportion(both, prefers_first)
     yield "prefers_second", both, _proportion(both, prefers_second)
-    yield "position_bias", both, statistics.paired_difference(prefers_first, prefers_second, both["sample_id"].to_numpy())
+    yield "position_bias", both, intervals.paired_difference(prefers_first, prefers_second, both["sample_id"].to_numpy())
 
 
 def _length_bias(rows: pd.DataFrame) -> Iterator[Measure]:
@@ -101,9 +101,7 @@ def _length_bias(rows: pd.DataFrame) -> Iterator[Measure]:
     labelled = clear["label"].isin(PREFERENCES).to_numpy(dtype=bool)
     if len(both := clear[labelled]):
         label_prefers_longer = _prefers_longer(both, both["label"])
-        difference = statistics.paired_difference(
-            judge_prefers_longer[labelled], label_prefers_longer, both["sample_id"].to_numpy()
-        )
+        difference = intervals.paired_difference(judge_prefers_longer[labelled], label_prefers_longer, both["sample_id"].to_numpy())
         yield "length_bias", both, difference
 
 
@@ -112,7 +110,7 @@ def _prefers_longer(rows: pd.DataFrame, preferred: pd.Series) -> NDArray[np.bool
 
 
 def _proportion(rows: pd.DataFrame, hits: pd.Series | NDArray[np.bool_]) -> Interval:
-    return statistics.proportion(np.asarray(hits, dtype=bool), rows["sample_id"].to_numpy())
+    return intervals.proportion(np.asarray(hits, dtype=bool), rows["sample_id"].to_numpy())
 
 
 def has_several_votes(votes: pd.Series) -> pd.Series:

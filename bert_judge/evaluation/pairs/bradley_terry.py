@@ -24,7 +24,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.special import expit
 
-from bert_judge.runtime.bootstrap import Floats, QuestionBootstrap, ratio
+from bert_judge.statistics.bootstrap import Floats, QuestionBootstrap, ratio
 
 PRIOR_SD = 10.0
 

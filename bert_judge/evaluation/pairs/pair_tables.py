@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from bert_judge import tables
-from bert_judge.candidates.importers import pair_rows
+from bert_judge.importers import pair_rows
 from bert_judge.runtime import keyed_random
 from bert_judge.runtime.errors import InputError
 

@@ -15,8 +15,8 @@ from bert_judge.evaluation.pairs.agreement import measure_agreement
 from bert_judge.evaluation.pairs.bradley_terry import Comparisons
 from bert_judge.evaluation.pairs.pair_tables import LENGTH_A, LENGTH_B, PEOPLE, POINTS, group_by_task, load_pairs
 from bert_judge.evaluation.score_tables import MODEL, TASK, load_verdicts
-from bert_judge.evaluation.statistics import rank_correlation_interval, rank_lines
-from bert_judge.runtime.bootstrap import Floats, QuestionBootstrap, percentile_bounds, ratio
+from bert_judge.statistics.bootstrap import Floats, QuestionBootstrap, percentile_bounds, ratio
+from bert_judge.statistics.intervals import rank_correlation_interval, rank_lines
 
 # The tables that `build_ranks` writes, each as {name}.parquet.
 SCHEMAS = {schema.name: schema for schema in (tables.PAIR_AGREEMENT, tables.RANKS, tables.RANK_CORRELATIONS)}

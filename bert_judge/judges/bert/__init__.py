@@ -65,6 +65,7 @@ class BertJudgeConfig(JudgeConfig):
 class BertKind(JudgeKind):
     name = "bert"
     config = BertJudgeConfig
+    definition_files = ("../../text/words.yaml",)
     is_trained = True
     is_calibrated = True
     keeps_progress = True
@@ -100,7 +101,7 @@ class BertKind(JudgeKind):
         return not (folder / "probe.json").is_file() and not read_card(folder).get("pairwise")
 
     def revisions(self, context: LoadContext) -> dict[str, str] | None:
-        from bert_judge.judges.bert.judge_folder import resolve_checkpoint
+        from bert_judge.encoder.judge_folder import resolve_checkpoint
 
         return {context.name: resolve_checkpoint(context.inputs["checkpoint"])[1]}
 

@@ -15,18 +15,18 @@ from scipy.special import expit
 
 from bert_judge.assets.prepare import GENERAL
 from bert_judge.config import Input, Training
+from bert_judge.encoder import checkpoint as checkpoints
+from bert_judge.encoder.checkpoint import StackerWeights, round_weights
+from bert_judge.encoder.encoding import closest_references
+from bert_judge.encoder.inference import EncoderOutput, Engine
+from bert_judge.encoder.judge_folder import find_folder, resolve_checkpoint
 from bert_judge.judges.bert import BertJudgeConfig, stacker
-from bert_judge.judges.bert import checkpoint as checkpoints
-from bert_judge.judges.bert.checkpoint import StackerWeights, round_weights
-from bert_judge.judges.bert.encoding import closest_references
-from bert_judge.judges.bert.features import FeatureExtractor, is_truncated
-from bert_judge.judges.bert.inference import EncoderOutput, Engine
-from bert_judge.judges.bert.judge_folder import find_folder, resolve_checkpoint
-from bert_judge.judges.languages import unfamiliar_text
 from bert_judge.judges.protocol import Label, Row, decided
-from bert_judge.judges.visible_text import is_blank_answer, normalize_inputs, normalize_text
 from bert_judge.runtime.errors import InputError
-from bert_judge.runtime.metrics import classification_metrics
+from bert_judge.statistics.metrics import classification_metrics
+from bert_judge.text.features import FeatureExtractor, is_truncated
+from bert_judge.text.languages import unfamiliar_text
+from bert_judge.text.visible_text import is_blank_answer, normalize_inputs, normalize_text
 
 log = logging.getLogger(__name__)
 REFERENCE_MODES = get_args(BertJudgeConfig.model_fields["references"].annotation)
@@ -233,7 +233,7 @@ class BERTJudge:
             features: train trees on lexical features too; `calibrate` then fits their weight.
         """
         # The Trainer takes longer to import than a small table takes to judge.
-        from bert_judge.judges.bert import trainer
+        from bert_judge.encoder import trainer
 
         training = training or Training()
         texts = _normalize(questions, references, candidates)

@@ -19,10 +19,10 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 from sklearn.linear_model import LogisticRegression
 
-from bert_judge.judges.bert.checkpoint import LogitBounds, StackerWeights
-from bert_judge.judges.bert.features import FEATURE_NAMES
+from bert_judge.encoder.checkpoint import LogitBounds, StackerWeights
 from bert_judge.judges.bert.tree_file import check_trees
 from bert_judge.runtime.errors import InputError
+from bert_judge.text.features import FEATURE_NAMES
 
 log = logging.getLogger(__name__)
 TREES_FILE = "features.txt"

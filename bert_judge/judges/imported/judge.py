@@ -7,10 +7,10 @@ from typing import Any
 
 import pandas as pd
 
-from bert_judge.candidates.importers import files
+from bert_judge.importers import files
 from bert_judge.judges.protocol import Label, Row, decided, invalid
-from bert_judge.judges.visible_text import strip_reasoning
 from bert_judge.runtime.errors import InputError
+from bert_judge.text.visible_text import strip_reasoning
 
 log = logging.getLogger(__name__)
 

@@ -34,7 +34,7 @@ class LexicalKind(JudgeKind):
     name = "lexical"
     config = LexicalJudgeConfig
     stage_version = 3
-    definition_files = ("*.yaml", "*.py")
+    definition_files = ("*.py", "../../text/*.yaml", "../../text/*.py")
 
     def load(self, context: LoadContext) -> Any:
         from bert_judge.judges.lexical.judge import LexicalJudge

@@ -12,16 +12,17 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from bert_judge.judges.lexical import LexicalJudgeConfig, choices, extraction
-from bert_judge.judges.lexical.extraction import is_same_text, names_another_unit, unwrap
-from bert_judge.judges.lexical.latex_forms import find_expression, has_formulas, is_formula, remove_asides, rewrite_notation
-from bert_judge.judges.lexical.math_worker import MathResult, MathVerifier
-from bert_judge.judges.lexical.normalization import drop_percent, join_scales, normalize_words, split_words
-from bert_judge.judges.lexical.options import Expectation, expected_choice, match_option, name_option, write_letters
-from bert_judge.judges.lexical.word_metrics import MAX_SHORT_REFERENCE, WORD_METRICS, has_distinctions, stem_words
+from bert_judge.judges.lexical import LexicalJudgeConfig
 from bert_judge.judges.protocol import Label, Row, decided, invalid
-from bert_judge.judges.visible_text import UNFINISHED, is_blank_answer, strip_reasoning
-from bert_judge.tasks.latex import find_boxes
+from bert_judge.text import choices, extraction
+from bert_judge.text.extraction import is_same_text, names_another_unit, unwrap
+from bert_judge.text.latex import find_boxes
+from bert_judge.text.latex_forms import find_expression, has_formulas, is_formula, remove_asides, rewrite_notation
+from bert_judge.text.math_worker import MathResult, MathVerifier
+from bert_judge.text.normalization import drop_percent, join_scales, normalize_words, split_words
+from bert_judge.text.options import Expectation, expected_choice, match_option, name_option, write_letters
+from bert_judge.text.visible_text import UNFINISHED, is_blank_answer, strip_reasoning
+from bert_judge.text.word_metrics import MAX_SHORT_REFERENCE, WORD_METRICS, has_distinctions, stem_words
 
 _EXTRACTORS: Mapping[str, Callable[[str], str | None]] = {
     "final_answer": extraction.extract_final_answer,

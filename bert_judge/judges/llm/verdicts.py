@@ -16,7 +16,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from bert_judge.judges.visible_text import strip_invisible, strip_reasoning
+from bert_judge.text.visible_text import strip_invisible, strip_reasoning
 
 POSITIVE, NEGATIVE = "correct", "incorrect"
 

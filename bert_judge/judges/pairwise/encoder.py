@@ -13,14 +13,14 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 
 from bert_judge.config import Input, Training
-from bert_judge.judges.bert import checkpoint as checkpoints
-from bert_judge.judges.bert.encoding import EncodedRow, RowEncoder, keep_tail
-from bert_judge.judges.bert.features import truncate_middle
-from bert_judge.judges.bert.inference import Engine
-from bert_judge.judges.bert.judge_folder import resolve_checkpoint
+from bert_judge.encoder import checkpoint as checkpoints
+from bert_judge.encoder.encoding import EncodedRow, RowEncoder, keep_tail
+from bert_judge.encoder.inference import Engine
+from bert_judge.encoder.judge_folder import resolve_checkpoint
 from bert_judge.judges.pairwise.protocol import OrderVerdict, Pair, Preference, combine_orders
-from bert_judge.judges.visible_text import normalize_text
 from bert_judge.runtime.errors import InputError
+from bert_judge.text.features import truncate_middle
+from bert_judge.text.visible_text import normalize_text
 
 # Bounds of both logarithms: beyond them, a fit on few pairs only reflects that all were correct, or that none was a tie.
 MAX_LOG_TEMPERATURE, MAX_LOG_NU = 2.5, 6.0
@@ -146,7 +146,7 @@ class PairEncoderJudge:
 
     def fit(self, pairs: Sequence[Pair], labels: Sequence[float], training: Training, work_folder: str | Path) -> dict[str, float]:
         """Train on pairs labelled from 1 (A is better) to 0 (B is), and return metrics; a repeated call resumes."""
-        from bert_judge.judges.bert import trainer
+        from bert_judge.encoder import trainer
 
         rows, swapped = self.encode(pairs)
         examples = trainer.Examples(rows, labels, [1.0] * len(rows), opponents=swapped)

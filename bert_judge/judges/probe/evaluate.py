@@ -11,8 +11,8 @@ import pandas as pd
 from bert_judge import tables
 from bert_judge.judges.model_card import markdown_table, render, write_model_card
 from bert_judge.judges.probe.train import CROSS_VALIDATION, TEST
-from bert_judge.runtime.bootstrap import Floats, QuestionBootstrap, classification_resamples, percentile_interval
 from bert_judge.runtime.errors import InputError
+from bert_judge.statistics.bootstrap import Floats, QuestionBootstrap, classification_resamples, percentile_interval
 
 METRICS = ("accuracy", "macro_f1", "weighted_f1")
 # In the order of the model card.

@@ -15,9 +15,9 @@ from transformers import PreTrainedTokenizerBase
 
 from bert_judge.assets import pretrained
 from bert_judge.config import Input
-from bert_judge.judges.bert.checkpoint import max_input_length
-from bert_judge.judges.bert.encoding import EncodedRow, RowEncoder, truncate_parts
-from bert_judge.judges.bert.inference import batch_by_tokens, collate
+from bert_judge.encoder.checkpoint import max_input_length
+from bert_judge.encoder.encoding import EncodedRow, RowEncoder, truncate_parts
+from bert_judge.encoder.inference import batch_by_tokens, collate
 from bert_judge.runtime import hardware
 from bert_judge.runtime.errors import InputError
 

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from bert_judge import tables
-from bert_judge.candidates.importers.answers import RecordReader, SkippedRecord
+from bert_judge.importers.answers import RecordReader, SkippedRecord
 from bert_judge.judges.protocol import Label, Row, from_record, invalid
-from bert_judge.judges.visible_text import UNFINISHED, strip_reasoning
 from bert_judge.labels.judge_loading import NamedJudge
 from bert_judge.labels.score_file.tally import Tally
 from bert_judge.labels.score_file.writers import check_new_columns, open_writer
@@ -22,6 +21,7 @@ from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import values
 from bert_judge.tables.readers.rows import Record, RowFile
+from bert_judge.text.visible_text import UNFINISHED, strip_reasoning
 
 # Rows held in memory at once, and rows per shard: the most that a kill can lose.
 CHUNK_ROWS, SHARD_ROWS = 4096, 256

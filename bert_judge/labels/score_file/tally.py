@@ -6,8 +6,8 @@ from hashlib import blake2b
 
 import numpy as np
 
-from bert_judge.judges.languages import UNKNOWN_LANGUAGE, UNKNOWN_SCRIPT
 from bert_judge.judges.protocol import EMPTY_ANSWER, VERDICT_CODES, Label
+from bert_judge.text.languages import UNKNOWN_LANGUAGE, UNKNOWN_SCRIPT
 
 # In place of a verdict: no answer to judge.
 SKIPPED = -2

@@ -14,9 +14,9 @@ import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from bert_judge import tables
-from bert_judge.judges.bert.encoding import TAGS
+from bert_judge.encoder.encoding import TAGS
+from bert_judge.encoder.judge_folder import JUDGE_FILE, write_checksums
 from bert_judge.judges.bert.judge import BERTJudge
-from bert_judge.judges.bert.judge_folder import JUDGE_FILE, write_checksums
 from bert_judge.report.format import format_table, interval, percent
 from bert_judge.runtime.errors import InputError
 

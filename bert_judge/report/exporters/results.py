@@ -13,11 +13,11 @@ import numpy as np
 import pandas as pd
 
 from bert_judge import tables
-from bert_judge.candidates.importers import column_names
-from bert_judge.evaluation.statistics import proportion
+from bert_judge.importers import column_names
 from bert_judge.labels.score_file.tally import hash_text
 from bert_judge.report.format import estimate_cell, format_table, pivot_models
 from bert_judge.runtime.errors import InputError
+from bert_judge.statistics.intervals import proportion
 from bert_judge.tables.readers.rows import open_rows
 
 DEFAULT_TASK = "answers"

@@ -12,7 +12,7 @@ import yaml
 from chat_server import ChatServer, serving
 from test_cli_score import read, run, write
 
-from bert_judge.config import parse
+from bert_judge.plan.configuration import parse
 
 QUESTIONS: list[dict[str, Any]] = [{"problem": f"What is {n} + {n}? Größe", "answer": str(2 * n), "id": n} for n in range(5)]
 

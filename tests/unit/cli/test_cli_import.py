@@ -11,9 +11,9 @@ import pytest
 from framework_files import FIXTURES, batch_response, document, helm, helm_state, jsonl, judgelm_row, lm_eval_row, made
 from typer.testing import CliRunner, Result
 
-from bert_judge.candidates.importers import files
 from bert_judge.cli import app
 from bert_judge.config import Import
+from bert_judge.importers import files
 
 
 def run(*arguments: object) -> Result:

@@ -12,7 +12,7 @@ import tiny_models
 from chat_server import ChatServer, serving
 from test_cli_score import read, run, write
 
-from bert_judge.candidates.importers import column_names
+from bert_judge.importers import column_names
 
 ROWS: list[dict[str, Any]] = [
     {"question": "Capital of France?", "gold": "Paris", "response": "It is Paris.", "n": 1},

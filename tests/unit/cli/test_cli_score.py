@@ -21,10 +21,10 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
 from bert_judge import tables
-from bert_judge.candidates.importers import column_names
-from bert_judge.candidates.importers.answers import make_column_reader
 from bert_judge.cli import app
 from bert_judge.config import Training
+from bert_judge.importers import column_names
+from bert_judge.importers.answers import make_column_reader
 from bert_judge.judges.bert.judge import BERTJudge
 from bert_judge.labels import judge_loading
 from bert_judge.labels.score_file.score_file import score_file
@@ -363,7 +363,7 @@ def test_damage_far_down_the_file_leaves_no_output(tmp_path: Path, bad: str, say
 PROGRAM = """
 import os, signal, sys
 from pathlib import Path
-from bert_judge.candidates.importers.answers import make_column_reader
+from bert_judge.importers.answers import make_column_reader
 from bert_judge.tables.readers.rows import open_rows
 from bert_judge.judges.protocol import decided
 from bert_judge.labels.score_file.score_file import score_file

@@ -11,9 +11,9 @@ import tiny_models
 import yaml
 from test_cli_score import run, write
 
-from bert_judge.config import parse
 from bert_judge.judges.bert.judge import BERTJudge
 from bert_judge.labels.score_file.score_file import work_folder
+from bert_judge.plan.configuration import parse
 
 WORDS = ["Paris", "Größe", "東京", "42"]
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from bert_judge import config, plan
+from bert_judge import plan
+from bert_judge.plan import configuration
 from bert_judge.runtime.errors import ConfigError
 
 DELETE = object()
@@ -498,7 +499,7 @@ def test_misspelt_keys_come_at_once() -> None:
         "scorers": ["d"],
     }
     with pytest.raises(ConfigError) as caught:
-        config.parse(raw)
+        configuration.parse(raw)
     for line in (
         "models.m.temprature: unknown key; did you mean 'temperature'?",
         "tasks.tset: unknown key; did you mean 'test'?",
@@ -549,7 +550,7 @@ def test_an_empty_configuration_names_what_it_needs() -> None:
 
 def test_parse_gives_the_faults_of_shape_and_name_without_files() -> None:
     with pytest.raises(ConfigError) as caught:
-        config.parse(changed(sound(Path("/no/such")), {"gold": "oracle", "dta": 1}))
+        configuration.parse(changed(sound(Path("/no/such")), {"gold": "oracle", "dta": 1}))
     assert [line.split(":")[0] for line in caught.value.errors] == ["dta", "gold"]
 
 
@@ -565,7 +566,7 @@ def test_parse_gives_the_faults_of_shape_and_name_without_files() -> None:
     ],
 )
 def test_short_forms(path: str, written: object, meant: object) -> None:
-    value: Any = config.parse(changed(sound(Path("/no/such")), {path: written}))
+    value: Any = configuration.parse(changed(sound(Path("/no/such")), {path: written}))
     for part in path.replace("/from", "/source").split("/"):
         value = value[part] if isinstance(value, dict) else getattr(value, part)
     assert value == meant

@@ -12,7 +12,8 @@ import reference
 import yaml
 from default_run import DEFAULT_RUN
 
-from bert_judge import config, plan
+from bert_judge import plan
+from bert_judge.plan import configuration
 
 ROOT = Path(__file__).parents[3]
 
@@ -28,7 +29,7 @@ def test_the_default_run_has_no_fault() -> None:
 
 
 def blocks() -> dict[str, Any]:
-    schema = config.json_schema()
+    schema = configuration.json_schema()
     return {"The top level": schema, **schema["$defs"]}
 
 

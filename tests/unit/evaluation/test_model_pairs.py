@@ -12,9 +12,9 @@ from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import NormalIndPower
 
-from bert_judge.evaluation import statistics
 from bert_judge.evaluation.model_comparison import AnswerMatrix, model_pairs_table
 from bert_judge.evaluation.score_tables import MODEL, TASK
+from bert_judge.statistics import intervals
 
 
 def verdicts(judge: str = "judge", **letters: str) -> pd.DataFrame:
@@ -54,17 +54,17 @@ def test_one_answer_per_question_gives_mcnemar_of_statsmodels_and_holm() -> None
         counts = [[int((a & b).sum()), int((a & ~b).sum())], [int((~a & b).sum()), int((~a & ~b).sum())]]
         assert row.p_value == pytest.approx(float(mcnemar(counts, exact=True).pvalue))
         assert row.difference == pytest.approx(a.mean() - b.mean()) and row.difference >= 0
-        expected = statistics.paired_difference(a, b, right.index)
+        expected = intervals.paired_difference(a, b, right.index)
         assert (row.low, row.high) == (expected.low, expected.high)
     assert pairs["p_holm"].tolist() == pytest.approx(multipletests(pairs["p_value"], method="holm")[1])
 
 
 def test_holm_adjustment_by_hand() -> None:
     # Holm 1979, by hand: the smallest of four times four, the next times three, never smaller than the one before.
-    assert statistics.adjust_holm([0.01, 0.04, math.nan, 0.03, 0.005]).tolist() == pytest.approx(
+    assert intervals.adjust_holm([0.01, 0.04, math.nan, 0.03, 0.005]).tolist() == pytest.approx(
         [0.03, 0.06, math.nan, 0.06, 0.02], nan_ok=True
     )
-    assert np.isnan(statistics.adjust_holm([math.nan])).all() and len(statistics.adjust_holm([])) == 0
+    assert np.isnan(intervals.adjust_holm([math.nan])).all() and len(intervals.adjust_holm([])) == 0
 
 
 def test_only_shared_answers_count() -> None:
@@ -106,7 +106,7 @@ def test_fewer_than_two_models_give_no_pair(frame: pd.DataFrame) -> None:
 def test_min_detectable_effect_has_the_power_of_statsmodels() -> None:
     """A one-sample z test of the differences has the power that statsmodels gives its effect."""
     difference = np.array([1] * 30 + [0] * 300 + [-1] * 20)
-    detectable = statistics.min_detectable_effect(difference, np.ones(350))
+    detectable = intervals.min_detectable_effect(difference, np.ones(350))
     effect = detectable / difference.std(ddof=1)
     # ratio=0: one sample; the power of the side that matters.
     power = NormalIndPower().power(effect, 350, 0.05, ratio=0, alternative="two-sided")
@@ -116,7 +116,7 @@ def test_min_detectable_effect_has_the_power_of_statsmodels() -> None:
 
 
 def test_min_detectable_effect_is_undefined_without_variance() -> None:
-    assert math.isnan(statistics.min_detectable_effect([1, 1], [1, 1])) and math.isnan(statistics.min_detectable_effect([1], [1]))
+    assert math.isnan(intervals.min_detectable_effect([1, 1], [1, 1])) and math.isnan(intervals.min_detectable_effect([1], [1]))
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))

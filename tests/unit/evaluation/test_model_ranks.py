@@ -10,10 +10,10 @@ from sklearn.metrics import cohen_kappa_score, f1_score
 from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
 from test_model_pairs import verdicts
 
-from bert_judge.evaluation import statistics
 from bert_judge.evaluation.agreement import judge_pairs_table
 from bert_judge.evaluation.model_comparison import AnswerMatrix, rank_models, rank_shifts_table, resample_accuracies
 from bert_judge.evaluation.score_tables import MODEL
+from bert_judge.statistics import intervals
 
 
 def two_judges(first: dict[str, str], second: dict[str, str]) -> pd.DataFrame:
@@ -23,15 +23,15 @@ def two_judges(first: dict[str, str], second: dict[str, str]) -> pd.DataFrame:
 def test_ranks_equal_those_of_scipy() -> None:
     shares = np.array([[0.5, 0.9, 0.5, np.nan, 0.1], [0.0, 0.0, 1.0, 0.5, 0.5]])
     expected = stats.rankdata(-shares[1], method="min")
-    assert statistics.rank_lines(shares)[1].tolist() == expected.tolist()
-    assert statistics.rank_lines(shares)[0].tolist() == pytest.approx([2, 1, 2, math.nan, 4], nan_ok=True)
+    assert intervals.rank_lines(shares)[1].tolist() == expected.tolist()
+    assert intervals.rank_lines(shares)[0].tolist() == pytest.approx([2, 1, 2, math.nan, 4], nan_ok=True)
 
 
 def test_rank_correlations_equal_those_of_scipy_in_every_resample() -> None:
     random = np.random.default_rng(0)
     a, b = random.integers(0, 6, (40, 9)) / 6, random.integers(0, 6, (40, 9)) / 6
     tau = [stats.kendalltau(x, y).statistic for x, y in zip(a, b, strict=True)]
-    interval = statistics.rank_correlation_interval(a, b)
+    interval = intervals.rank_correlation_interval(a, b)
     assert interval.value == pytest.approx(tau[0])
     low, high = np.quantile(tau[1:], [0.025, 0.975], method="inverted_cdf")
     assert (interval.low, interval.high) == pytest.approx((min(low, tau[0]), max(high, tau[0])))

@@ -11,14 +11,7 @@ from bert_judge import tables
 from bert_judge.evaluation import score_tables
 from bert_judge.evaluation.agreement import reliability_table, thresholds_table
 from bert_judge.evaluation.standings import build_standings
-from bert_judge.runtime.metrics import (
-    BINS,
-    THRESHOLDS,
-    bin_index,
-    expected_calibration_error,
-    reliability_bins,
-    threshold_curve,
-)
+from bert_judge.statistics.metrics import BINS, THRESHOLDS, bin_index, expected_calibration_error, reliability_bins, threshold_curve
 
 
 def scored(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -8,9 +8,9 @@ import pytest
 from score_files import write_scores
 
 from bert_judge import tables
-from bert_judge.evaluation import statistics
 from bert_judge.evaluation.standings import SCHEMAS, build_standings
 from bert_judge.runtime.errors import InputError
+from bert_judge.statistics import intervals
 
 SPEC = {
     "judges": ["gold", "strict"],
@@ -45,7 +45,7 @@ def test_invalid_verdicts_count_as_incorrect_and_the_accuracy_without_them_stand
     row = standings.loc[("task", "maths", "ada", "strict")]
     assert (row["n"], row["questions"], row["accuracy"], row["invalid"]) == (4, 4, 0.25, 0.5)
     assert (row["accuracy_decided"], row["accuracy_upper"]) == (0.5, 0.75)
-    interval = statistics.proportion([True, False, False, False], [1, 2, 3, 4])
+    interval = intervals.proportion([True, False, False, False], [1, 2, 3, 4])
     assert (row["low"], row["high"]) == (interval.low, interval.high)
     row = standings.loc[("task", "all", "ada", "strict")]
     assert (row["invalid"], row["accuracy"], row["rank"], row["accuracy_upper"]) == (1, 0, 2, 1)

@@ -8,8 +8,8 @@ from typing import Any
 
 import yaml
 
-from bert_judge import config
 from bert_judge.judges import registry
+from bert_judge.plan import configuration
 
 PAGE = (Path(__file__).parents[3] / "docs" / "judges.md").read_text("utf-8")
 
@@ -30,7 +30,7 @@ def examples() -> dict[str, Any]:
 
 
 def test_the_examples_are_sound() -> None:
-    assert len(config.parse(examples()).judges) >= 10
+    assert len(configuration.parse(examples()).judges) >= 10
 
 
 def test_every_kind_has_its_section_and_its_example() -> None:

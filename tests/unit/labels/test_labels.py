@@ -14,16 +14,16 @@ import pandas as pd
 import pytest
 
 from bert_judge import plan, tables
-from bert_judge.candidates.importers import files
 from bert_judge.candidates.stage import import_candidates
 from bert_judge.config import Import
+from bert_judge.importers import files
 from bert_judge.judges.imported.judge import NO_VERDICT, ImportedJudge
 from bert_judge.judges.protocol import Label, Row, decided, invalid
-from bert_judge.judges.visible_text import UNFINISHED
 from bert_judge.labels import stage
 from bert_judge.labels.stage import label_table
 from bert_judge.runtime.errors import ConfigError, InputError
 from bert_judge.tasks.build import build_task
+from bert_judge.text.visible_text import UNFINISHED
 
 SPEC = {"judge": "j", "model": "m", "task": "t", "settings": {"kind": "lexical"}}
 

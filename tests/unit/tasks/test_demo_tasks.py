@@ -4,7 +4,7 @@ from collections import Counter
 import pytest
 
 from bert_judge import tables
-from bert_judge.candidates.generators.simulated_answers import numbers_in
+from bert_judge.perturbations.simulated_answers import numbers_in
 from bert_judge.tasks import Sample, find
 from bert_judge.tasks.demo import is_person, similar_answers
 

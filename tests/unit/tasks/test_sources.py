@@ -13,8 +13,9 @@ import pytest
 from bert_judge import tables
 from bert_judge.assets.prepare import prepare
 from bert_judge.config import TaskSource
+from bert_judge.importers import cells
 from bert_judge.runtime.errors import InputError
-from bert_judge.tasks import Sample, build, cells, families
+from bert_judge.tasks import Sample, build, families
 from bert_judge.tasks.build import build_task
 from bert_judge.tasks.registry import published_sources
 

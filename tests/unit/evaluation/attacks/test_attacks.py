@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_judge import tables
-from bert_judge.datasets.augmentation import KINDS
-from bert_judge.datasets.augmentation.answers import AnswerPool, LabelledAnswer, contains_reference
-from bert_judge.evaluation.attacks import FAMILIES, GENERATORS, AttackedQuestion, load_families, suite
+from bert_judge.evaluation.attacks import suite
+from bert_judge.perturbations.attacks import FAMILIES, GENERATORS, AttackedQuestion, load_families
+from bert_judge.perturbations.augmentation import KINDS
+from bert_judge.perturbations.augmentation.answers import AnswerPool, LabelledAnswer, contains_reference
 from bert_judge.plan import ATTACKS
 from bert_judge.runtime.keyed_random import KeyedRandom
 

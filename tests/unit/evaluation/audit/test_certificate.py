@@ -11,11 +11,11 @@ from scipy import stats
 from typer.testing import CliRunner
 
 from bert_judge.cli import app
+from bert_judge.encoder.judge_folder import hash_rows, read_seen_rows, write_seen_rows
 from bert_judge.evaluation.audit.certificate import certify
-from bert_judge.evaluation.statistics import proportion_lower_bound
-from bert_judge.judges.bert.judge_folder import hash_rows, read_seen_rows, write_seen_rows
 from bert_judge.judges.model_card import set_section
 from bert_judge.runtime.errors import InputError
+from bert_judge.statistics.intervals import proportion_lower_bound
 
 
 def judged(correct: int, missed: int, incorrect: int, passed: int) -> tuple[list[int], list[int]]:

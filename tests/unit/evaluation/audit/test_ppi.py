@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from bert_judge.evaluation.audit import ppi, sampling
-from bert_judge.runtime.bootstrap import Interval
+from bert_judge.statistics.bootstrap import Interval
 
 NAN = math.nan
 

@@ -21,7 +21,7 @@ from bert_judge.evaluation.pairs.bradley_terry import (
     scale_length,
     win_rates,
 )
-from bert_judge.runtime.bootstrap import QuestionBootstrap, percentile_bounds
+from bert_judge.statistics.bootstrap import QuestionBootstrap, percentile_bounds
 
 # Games of the American League in 1987, as Agresti (Categorical Data Analysis, 2002, table 10.10) has them: row beat column.
 TEAMS = ("Milwaukee", "Detroit", "Toronto", "New York", "Boston", "Cleveland", "Baltimore")

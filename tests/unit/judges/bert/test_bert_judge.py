@@ -11,12 +11,12 @@ import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from bert_judge.config import Input, Training
-from bert_judge.judges.bert.checkpoint import WEIGHTS_FILE, StackerWeights
+from bert_judge.encoder.checkpoint import WEIGHTS_FILE, StackerWeights
+from bert_judge.encoder.judge_folder import JUDGE_FILE
 from bert_judge.judges.bert.judge import BERTJudge, CalibrationRows, _normalize
-from bert_judge.judges.bert.judge_folder import JUDGE_FILE
-from bert_judge.judges.languages import UNKNOWN_SCRIPT
 from bert_judge.judges.protocol import Row
 from bert_judge.runtime.errors import InputError
+from bert_judge.text.languages import UNKNOWN_SCRIPT
 
 QUESTIONS = ["What is the capital of France?"] * 3
 REFERENCES = [["Paris"], ["Paris", "city of Paris"], ["Paris"]]

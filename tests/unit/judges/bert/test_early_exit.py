@@ -10,13 +10,13 @@ import tiny_models
 
 from bert_judge import plan
 from bert_judge.config import Training
-from bert_judge.judges.bert import features as feature_module
-from bert_judge.judges.bert.checkpoint import LogitBounds
+from bert_judge.encoder.checkpoint import LogitBounds
 from bert_judge.judges.bert.judge import EARLY_EXIT_REASON, BERTJudge
 from bert_judge.judges.bert.stacker import MIN_ROWS, TAIL, fit_logit_bounds
 from bert_judge.judges.protocol import Row
 from bert_judge.report.exporters import hub_folder
 from bert_judge.runtime.errors import InputError
+from bert_judge.text import features as feature_module
 
 CITIES = ["Köln", "Paris", "東京", "Lima", "Oslo", "Cairo", "Quito", "Minsk", "Accra", "Hanoi"]
 RUN = {

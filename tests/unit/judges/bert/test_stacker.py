@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
+from bert_judge.encoder.checkpoint import StackerWeights
 from bert_judge.judges.bert import stacker
-from bert_judge.judges.bert.checkpoint import StackerWeights
-from bert_judge.judges.bert.features import CONTEXT_FEATURES, FEATURE_NAMES, feature_table
 from bert_judge.runtime.errors import InputError
+from bert_judge.text.features import CONTEXT_FEATURES, FEATURE_NAMES, feature_table
 
 
 def labelled_features(count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
 from bert_judge.judges.lexical.judge import LexicalJudge
-from bert_judge.judges.lexical.word_metrics import rouge_l_f, rouge_l_recall
 from bert_judge.judges.protocol import Label, Row
+from bert_judge.text.word_metrics import rouge_l_f, rouge_l_recall
 
 QUESTION = "Which city?\n(A) Paris\n(B) London\n(C) New York\n(D) New York City"
 LETTERS = "Which vitamin?\n(A) B\n(B) C\n(C) A"

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from named_rules import label
 
-from bert_judge.judges.lexical.normalization import normalize
 from bert_judge.labels.judge_loading import RULES
+from bert_judge.text.normalization import normalize
 
 OVERLAP = ("token_f1", "rouge_l_recall", "rouge_l_f")
 OPTIONS = "Which city?\n(A) Rome\n(B) Paris\n(C) Oslo"

@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_judge import plan, tables
-from bert_judge.candidates.generators import Request, simulated_answers
+from bert_judge.candidates.generators import Request
 from bert_judge.candidates.generators.simulated import STYLES, SimulatedGenerator, probability, simulate
 from bert_judge.config import Family, Style
 from bert_judge.judges.protocol import Row
 from bert_judge.judges.simulated.judge import SimulatedJudge
+from bert_judge.perturbations import simulated_answers
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.keyed_random import KeyedRandom, fraction, shuffled
 from bert_judge.tasks import Sample, find

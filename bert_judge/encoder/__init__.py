@@ -1,0 +1,1 @@
+"""Encoders: checkpoints, encoding of rows, back ends, inference and the training loop."""

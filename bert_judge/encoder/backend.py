@@ -1,0 +1,152 @@
+"""Backends, the programs that run an encoder: their interface, padding of batches, PyTorch, and the choice among them.
+
+OpenVINO is in `openvino.py`.
+"""
+
+import importlib.util
+import math
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import torch
+from transformers import PreTrainedModel
+
+from bert_judge.encoder.checkpoint import max_input_length
+from bert_judge.encoder.encoding import EncodedRow
+from bert_judge.runtime import hardware
+from bert_judge.runtime.errors import InputError, pip_install
+
+TORCH, OPENVINO = "torch", "openvino"
+# Of a logit, against float32 (measured: docs/log.md).
+LOGIT_ERRORS = {"float32": 0.0, "bfloat16": 0.07, "int8": 0.25}
+PRECISIONS = tuple(LOGIT_ERRORS)
+# Converting a smaller encoder takes longer than judging with it.
+MIN_PARAMETERS = 5_000_000
+# Tokens: the vectors and tiles of a CPU are full, so that rounding does not depend on how far beyond a row is padded.
+LENGTH_MULTIPLE = 16
+Batch = dict[str, np.ndarray]
+# Limited by the caches of a CPU, and by the number of kernel launches of a GPU.
+CPU_BATCH_TOKENS, CUDA_BATCH_TOKENS = 2048, 65536
+INPUT_NAMES = ("input_ids", "attention_mask", "token_type_ids")
+
+
+class Backend(Protocol):
+    """Runs batches of encoded rows.
+
+    Attributes:
+        name: program, device and number format, for log lines.
+        batch_tokens: default tokens per batch, padding included. 0: every row alone.
+        parallel_batches: number of batches that run at the same time, each in its own thread.
+        length_multiple: rows are padded to a multiple of this many tokens.
+        logit_error: bound that the rounding error of a logit, against float32, rarely exceeds; 0 if negligible.
+    """
+
+    name: str
+    batch_tokens: int
+    parallel_batches: int
+    length_multiple: int
+    logit_error: float
+
+    def run(self, batch: Batch) -> np.ndarray:
+        """Return logits of shape (rows, 2) for arrays `INPUT_NAMES` of shape (rows, tokens), int64."""
+        ...
+
+
+def pad_rows(rows: Sequence[EncodedRow], pad_id: int, length_multiple: int = 1) -> Batch:
+    """Pad on the right, with mask 0, to arrays of shape (rows, longest row up to a multiple of `length_multiple`)."""
+    shape = (len(rows), round_up(max(len(row.ids) for row in rows), length_multiple))
+    ids, mask, types = np.full(shape, pad_id, np.int64), np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    for i, row in enumerate(rows):
+        length = len(row.ids)
+        ids[i, :length], types[i, :length], mask[i, :length] = row.ids, row.types, 1
+    return dict(zip(INPUT_NAMES, (ids, mask, types), strict=True))
+
+
+def round_up(length: int, multiple: int) -> int:
+    """Return the smallest multiple that is not less than a length."""
+    return math.ceil(length / multiple) * multiple
+
+
+def select_length_multiple(model: PreTrainedModel) -> int:
+    """Return `LENGTH_MULTIPLE`, or a divisor of it if padding could exceed the longest input of a model."""
+    return math.gcd(max_input_length(model), LENGTH_MULTIPLE)
+
+
+def model_inputs(config: object) -> tuple[str, ...]:
+    """Return those of `INPUT_NAMES` that a model reads; only some have segments."""
+    return INPUT_NAMES if getattr(config, "type_vocab_size", 0) > 1 else INPUT_NAMES[:2]
+
+
+class TorchBackend:
+    """PyTorch: runs every model (two logits, in eval mode) on its device; the reference for OpenVINO. See `Backend`."""
+
+    parallel_batches = 1
+
+    def __init__(self, model: PreTrainedModel, precision: str = "float32") -> None:
+        self.model, self.dtype = model, getattr(torch, precision)
+        self.device = next(model.parameters()).device
+        self.batch_tokens = CUDA_BATCH_TOKENS if self.device.type == "cuda" else CPU_BATCH_TOKENS
+        self.length_multiple = select_length_multiple(model)
+        self.logit_error = LOGIT_ERRORS[precision]
+        self.name = f"torch, {self.device}, {precision}"
+
+    def run(self, batch: Batch) -> np.ndarray:
+        tensors = {name: torch.from_numpy(batch[name]).to(self.device) for name in model_inputs(self.model.config)}
+        is_mixed = self.dtype != torch.float32
+        with torch.inference_mode(), torch.autocast(self.device.type, self.dtype if is_mixed else None, enabled=is_mixed):
+            return self.model(**tensors).logits.double().cpu().numpy()
+
+
+class BackendChoice(NamedTuple):
+    """Backend and precision, neither of them `auto`, and the reason for the log."""
+
+    backend: str
+    precision: str
+    reason: str
+
+
+def choose_backend(backend: str, precision: str, device: torch.device, parameters: int) -> BackendChoice:
+    """Resolve `auto`. OpenVINO is the fastest on a CPU, and accurate in int8 (measured: docs/log.md).
+
+    Raises:
+        InputError: an unknown name, a backend that is not installed, or a precision that it does not support.
+    """
+    in_torch = torch_precision(device)
+    _check(backend, precision, in_torch)
+    fastest = in_torch if in_torch == "bfloat16" else "int8" if hardware.supports_int8() else "float32"
+    if backend == OPENVINO or precision == "int8":
+        return BackendChoice(OPENVINO, fastest if precision == "auto" else precision, "as configured")
+    if backend == TORCH or precision != "auto":
+        return BackendChoice(TORCH, in_torch if precision == "auto" else precision, "as configured")
+    if device.type != "cpu":
+        return BackendChoice(TORCH, in_torch, f"the fastest precision of this {device.type.upper()}")
+    if fastest == "float32":
+        return BackendChoice(TORCH, in_torch, "this CPU is fast in float32 only")
+    if parameters < MIN_PARAMETERS:
+        return BackendChoice(TORCH, in_torch, "the encoder is too small to be worth a conversion")
+    if not has_openvino():
+        return BackendChoice(TORCH, in_torch, f"{OPENVINO} in {fastest} would be faster: {pip_install(OPENVINO)}")
+    return BackendChoice(OPENVINO, fastest, "the fastest precision of this CPU; close verdicts are rechecked in float32")
+
+
+def torch_precision(device: torch.device) -> str:
+    """Return the fastest precision of PyTorch on a device: float32 or bfloat16."""
+    return str(hardware.best_dtype(device)).removeprefix("torch.")
+
+
+def has_openvino() -> bool:
+    """Return whether OpenVINO is installed, without importing it."""
+    return importlib.util.find_spec(OPENVINO) is not None
+
+
+def _check(backend: str, precision: str, in_torch: str) -> None:
+    for key, value, values in (("backend", backend, (TORCH, OPENVINO)), ("precision", precision, PRECISIONS)):
+        if value not in ("auto", *values):
+            raise InputError(f"{key}: unknown value {value!r}; choose one of {', '.join(('auto', *values))}")
+    if backend == TORCH and precision == "int8":
+        raise InputError(f"precision: {TORCH} does not support int8; choose the backend {OPENVINO}")
+    if (backend == OPENVINO or precision == "int8") and not has_openvino():
+        raise InputError(f"backend: {OPENVINO} is not installed; {pip_install(OPENVINO)}, or choose {TORCH}")
+    if (backend, precision) == (OPENVINO, "bfloat16") and in_torch != precision:
+        raise InputError("precision: this CPU does not compute in bfloat16; choose int8, float32 or auto")

@@ -1,0 +1,155 @@
+"""Encode question, candidate and reference as one token sequence, and truncate rows that are too long.
+
+Two formats. `tags` is the published one, three added tokens in one text:
+`<|question|>…<|candidate|>…<|reference|>…`. `pair` is the backbone's own sentence pair, the reference against the candidate
+followed by the question: `[CLS] reference [SEP] candidate [SEP] question [SEP]`.
+
+Special tokens inside a part are tokenised as plain text, so a candidate cannot change the structure. Each distinct text is
+tokenised once, because many answers share a question and its references.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, cast
+
+from transformers import PreTrainedTokenizerBase
+
+from bert_judge.config import Input
+from bert_judge.text.features import truncate_middle
+from bert_judge.text.word_metrics import token_f1
+
+TAGS = {"question": "<|question|>", "candidate": "<|candidate|>", "reference": "<|reference|>"}
+
+# An upper limit: longer texts would be truncated anyway, so the tokenizer does not get them whole.
+CHARACTERS_PER_TOKEN = 20
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class EncodedRow:
+    """One row as the encoder reads it: token ids, special tokens included; the segment of each token, 0 or 1; whether something was
+    cut."""
+
+    ids: tuple[int, ...]
+    types: tuple[int, ...]
+    truncated: bool
+
+
+class RowEncoder:
+    """Encodes rows for one tokenizer and one input format, at most `settings.max_length` and the backbone's window in tokens.
+
+    The tokenizer is a fast one; the format `tags` adds its three tags to it.
+    """
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, settings: Input, window: int) -> None:
+        self.tokenizer = tokenizer
+        self.settings = settings
+        self.max_length = min(settings.max_length, window)
+        if settings.format == "tags":
+            tokenizer.add_special_tokens({"additional_special_tokens": list(TAGS.values())})
+            self.tags = {name: cast(int, tokenizer.convert_tokens_to_ids(tag)) for name, tag in TAGS.items()}
+
+    def encode(self, questions: Sequence[str], candidates: Sequence[str], references: Sequence[str]) -> list[EncodedRow]:
+        """Return one encoded row per (question, candidate, reference)."""
+        visible_questions = questions if self.settings.question else [""] * len(questions)
+        token_lists = [self._tokens(texts) for texts in (visible_questions, candidates, references)]
+        assemble = self._assemble_tags if self.settings.format == "tags" else self._assemble_pair
+        return [assemble(question, candidate, reference) for question, candidate, reference in zip(*token_lists, strict=True)]
+
+    def _tokens(self, texts: Sequence[str]) -> list[list[int]]:
+        # The end of an over-long text is kept, because answers and questions usually stand there.
+        limit = self.max_length * CHARACTERS_PER_TOKEN
+        distinct = dict.fromkeys(text[-limit:] for text in texts)
+        # Transformers' own call also builds masks and segments of every text, which takes as long as tokenising.
+        backend = cast(Any, self.tokenizer).backend_tokenizer
+        backend.no_truncation()
+        backend.no_padding()
+        backend.encode_special_tokens = True
+        encodings = backend.encode_batch_fast(list(distinct), add_special_tokens=False)
+        ids = {text: encoding.ids for text, encoding in zip(distinct, encodings, strict=True)}
+        return [ids[text[-limit:]] for text in texts]
+
+    def _assemble_tags(self, question: list[int], candidate: list[int], reference: list[int]) -> EncodedRow:
+        prefix, suffix = self._single_template
+        num_tags = 3 if self.settings.question else 2
+        budget = self.max_length - len(prefix) - len(suffix)
+        truncated = False
+        if self.settings.truncation == "middle":
+            question, candidate, reference, truncated = truncate_parts(question, candidate, reference, budget - num_tags)
+        body = [self.tags["candidate"], *candidate, self.tags["reference"], *reference]
+        if self.settings.question:
+            body = [self.tags["question"], *question, *body]
+        ids = (*prefix, *body[-budget:], *suffix)
+        return EncodedRow(ids, (0,) * len(ids), truncated or len(body) > budget)
+
+    def _assemble_pair(self, question: list[int], candidate: list[int], reference: list[int]) -> EncodedRow:
+        prefix, middle, suffix = self._pair_template
+        separator = [self._separator] if self.settings.question else []
+        budget = self.max_length - len(prefix) - len(middle) - len(suffix) - len(separator)
+        question, candidate, reference, truncated = truncate_parts(question, candidate, reference, budget)
+        first = (*prefix, *reference, *middle)
+        second = (*candidate, *separator, *question, *suffix)
+        return EncodedRow(first + second, (0,) * len(first) + (1,) * len(second), truncated)
+
+    @cached_property
+    def _single_template(self) -> tuple[list[int], list[int]]:
+        ids = self._with_special_tokens("a")
+        position = ids.index(self._placeholder)
+        return ids[:position], ids[position + 1 :]
+
+    @cached_property
+    def _pair_template(self) -> tuple[list[int], list[int], list[int]]:
+        ids = self._with_special_tokens("a", "a")
+        first = ids.index(self._placeholder)
+        second = ids.index(self._placeholder, first + 1)
+        # A tokenizer without a pair template puts nothing between the texts.
+        return ids[:first], ids[first + 1 : second] or [self._separator], ids[second + 1 :]
+
+    @cached_property
+    def _placeholder(self) -> int:
+        """Return the token of the text "a", which locates the special tokens around it."""
+        [token] = self.tokenizer("a", add_special_tokens=False)["input_ids"]
+        return token
+
+    def _with_special_tokens(self, *texts: str) -> list[int]:
+        return self.tokenizer(*texts, truncation=False)["input_ids"]
+
+    @cached_property
+    def _separator(self) -> int:
+        token: Any = self.tokenizer.sep_token_id
+        return self.tokenizer.eos_token_id if token is None else token
+
+
+def truncate_parts(
+    question: list[int], candidate: list[int], reference: list[int], budget: int
+) -> tuple[list[int], list[int], list[int], bool]:
+    """Truncate a row to `budget` tokens, starting with the text that matters least for the verdict.
+
+    The reference is kept whole (one longer than half the budget loses its end), then the end of the candidate, where answers
+    stand, then the end of the question, where the question follows its context, then the rest.
+    """
+    if len(question) + len(candidate) + len(reference) <= budget:
+        return question, candidate, reference, False
+    reference = reference[: max(budget // 2, budget - len(question) - len(candidate))]
+    budget -= len(reference)
+    question_budget = max(min(len(question), budget // 4), budget - len(candidate))
+    candidate = truncate_middle(candidate, budget - min(len(question), question_budget))
+    question = keep_tail(question, budget - len(candidate))
+    return question, candidate, reference, True
+
+
+def keep_tail(tokens: list[int], budget: int) -> list[int]:
+    """Keep the last `budget` tokens."""
+    return tokens[len(tokens) - budget :] if len(tokens) > budget else tokens
+
+
+def closest_references(references: Sequence[Sequence[str]], candidates: Sequence[str]) -> list[str]:
+    """Return per row the reference with the highest word F1 against the candidate, the first of equal ones."""
+    closest = []
+    for texts, candidate in zip(references, candidates, strict=True):
+        words = _WORD.findall(candidate.casefold())
+        scores = [token_f1(_WORD.findall(text.casefold()), words) for text in texts]
+        closest.append(texts[scores.index(max(scores))])
+    return closest

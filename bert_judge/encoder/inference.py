@@ -1,0 +1,218 @@
+"""Batched inference: each distinct row once, sorted by length, in batches of bounded size, by the backend of a judge's `Engine`."""
+
+import logging
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import torch
+
+from bert_judge.encoder import backend as backends
+from bert_judge.encoder.backend import Backend, BackendChoice, TorchBackend, model_inputs, pad_rows, round_up
+from bert_judge.encoder.checkpoint import Checkpoint
+from bert_judge.encoder.encoding import EncodedRow, RowEncoder
+from bert_judge.runtime import hardware
+from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.logs import ProgressLogger
+
+log = logging.getLogger(__name__)
+SECONDS_BETWEEN_LOG_LINES = 30
+# Rows are encoded in chunks of this many tokens, or batches if these are larger: enough to sort by length, few enough that the
+# model starts at once and the token ids of a large table are never in memory together.
+CHUNK_TOKENS, CHUNK_BATCHES = 65_536, 8
+# With parallel batches, each thread gets about this many, so that none waits long for the last one; but none is smaller.
+BATCHES_PER_THREAD, MIN_BATCH_TOKENS = 8, 512
+CHARACTERS_PER_TOKEN = 4
+
+
+@dataclass(frozen=True)
+class EncoderOutput:
+    """Output of the encoder, each of shape (n,): logit₁ − logit₀ in float64, whether something of the row was cut, its tokens."""
+
+    logits: np.ndarray
+    truncated: np.ndarray
+    tokens: np.ndarray
+
+
+class Engine:
+    """Scores rows with one backend, and with torch where exact logits are needed; moves the model to the best device."""
+
+    def __init__(
+        self, checkpoint: Checkpoint, backend: str = "auto", precision: str = "auto", batch_tokens: int | None = None
+    ) -> None:
+        self.checkpoint = checkpoint
+        self.batch_tokens = batch_tokens
+        self.device = hardware.best_device()
+        checkpoint.model.to(self.device)  # type: ignore[arg-type]
+        self.choice = backends.choose_backend(backend, precision, self.device, checkpoint.model.num_parameters())
+        # An automatic choice may fall back to torch.
+        self._is_explicit = backend != "auto" or precision != "auto"
+        self._converted: Backend | None = None
+        if not checkpoint.trained:
+            self.stay_on_torch("a model that is yet to be trained")
+
+    @property
+    def logit_error(self) -> float:
+        """Rounding error of the logits of `score`; see `Backend`."""
+        return self._backend.logit_error
+
+    def score(
+        self, questions: Sequence[str], references: Sequence[Sequence[str]], candidates: Sequence[str], *, exact: bool = False
+    ) -> EncoderOutput:
+        """Return per row the highest logit over its references, whether anything was cut, and the tokens of all of them.
+
+        `exact`: with torch in float32.
+        """
+        if not len(candidates):
+            return EncoderOutput(np.zeros(0), np.zeros(0, bool), np.zeros(0, int))
+        counts = [len(texts) for texts in references]
+        output = score_rows(
+            self._select_backend(exact),
+            self.checkpoint.encoder,
+            [question for question, n in zip(questions, counts, strict=True) for _ in range(n)],
+            [text for texts in references for text in texts],
+            [candidate for candidate, n in zip(candidates, counts, strict=True) for _ in range(n)],
+            self.batch_tokens,
+        )
+        starts = np.cumsum([0, *counts[:-1]])
+        reductions = (np.maximum, output.logits), (np.logical_or, output.truncated), (np.add, output.tokens)
+        return EncoderOutput(*(function.reduceat(values, starts) for function, values in reductions))
+
+    def logits(self, rows: Sequence[EncodedRow], *, exact: bool = False) -> np.ndarray:
+        """Return logit₁ − logit₀ of encoded rows, float64, shape (n,), in the given order; `exact`: see `score`."""
+        pad_id = cast(int, self.checkpoint.tokenizer.pad_token_id)
+        return compute_logits(self._select_backend(exact), rows, pad_id, self.batch_tokens)
+
+    def stay_on_torch(self, reason: str) -> None:
+        """Run the model in memory from now on, because a converted copy would not follow its changes."""
+        if self.choice.backend != "torch":
+            self.choice, self._converted = BackendChoice("torch", backends.torch_precision(self.device), reason), None
+
+    def _select_backend(self, exact: bool) -> Backend:
+        return TorchBackend(self.checkpoint.model) if exact else self._backend
+
+    @property
+    def _backend(self) -> Backend:
+        if self.choice.backend != "torch" and self._converted is None:
+            try:
+                # An optional package.
+                from bert_judge.encoder import openvino
+
+                self._converted = openvino.convert(self.checkpoint.model, self.choice.precision)
+            except InputError as error:
+                if self._is_explicit:
+                    raise
+                log.warning("%s", error)
+                self.stay_on_torch("the model cannot be converted")
+        return self._converted or TorchBackend(self.checkpoint.model, self.choice.precision)
+
+
+def score_rows(
+    backend: Backend,
+    encoder: RowEncoder,
+    questions: Sequence[str],
+    references: Sequence[str],
+    candidates: Sequence[str],
+    batch_tokens: int | None,
+) -> EncoderOutput:
+    """Encode and score rows, equal ones once; the next chunk is tokenised while the model runs on this one."""
+    visible_questions = questions if encoder.settings.question else [""] * len(questions)
+    index: dict[tuple[str, str, str], int] = {}
+    positions = [index.setdefault(row, len(index)) for row in zip(visible_questions, candidates, references, strict=True)]
+    unique = list(index)
+    output = EncoderOutput(np.zeros(len(unique)), np.zeros(len(unique), bool), np.zeros(len(unique), int))
+    pad_id = cast(int, encoder.tokenizer.pad_token_id)
+    progress, done = ProgressLogger("rows", seconds=SECONDS_BETWEEN_LOG_LINES), 0
+    for chunk, rows in _encode_ahead(encoder, unique, batch_tokens or backend.batch_tokens):
+        output.logits[chunk] = compute_logits(backend, rows, pad_id, batch_tokens)
+        output.truncated[chunk] = [row.truncated for row in rows]
+        output.tokens[chunk] = [len(row.ids) for row in rows]
+        done += len(chunk)
+        # The longest rows come first, so the logged remaining time is an upper bound.
+        progress.update(done, fraction=done / len(unique))
+    return EncoderOutput(output.logits[positions], output.truncated[positions], output.tokens[positions])
+
+
+def compute_logits(backend: Backend, rows: Sequence[EncodedRow], pad_id: int, batch_tokens: int | None = None) -> np.ndarray:
+    """Return logit₁ − logit₀ per row, float64, shape (n,).
+
+    A row is padded by its own length, whatever the other rows, because the padding changes the rounding of its logit. On a CPU
+    nothing else does in bfloat16 and int8 (measured: docs/log.md).
+
+    `batch_tokens`: padding included; by default the backend's, which may run every row alone.
+    """
+    # Longest first, so that an out-of-memory error comes at once.
+    unique = sorted(set(rows), key=lambda row: (-len(row.ids), row.ids, row.types))
+    lengths = [round_up(len(row.ids), backend.length_multiple) for row in unique]
+    limit = backend.batch_tokens and (batch_tokens or backend.batch_tokens)
+    if not batch_tokens and backend.parallel_batches > 1:
+        share = sum(lengths) // (BATCHES_PER_THREAD * backend.parallel_batches)
+        limit = min(limit, max(MIN_BATCH_TOKENS, share))
+    logits = np.zeros(len(unique))
+
+    def run(batch: slice) -> None:
+        output = backend.run(pad_rows(unique[batch], pad_id, backend.length_multiple))
+        logits[batch] = output[:, 1].astype(float) - output[:, 0]
+
+    batches, start = [], 0
+    for length, count in Counter(lengths).items():
+        size = max(1, limit // length)
+        batches += [slice(i, min(i + size, start + count)) for i in range(start, start + count, size)]
+        start += count
+    if backend.parallel_batches == 1:
+        for batch in batches:
+            run(batch)
+    else:
+        with ThreadPoolExecutor(backend.parallel_batches) as pool:
+            list(pool.map(run, batches))
+    logit_of = dict(zip(unique, logits.tolist(), strict=True))
+    return np.array([logit_of[row] for row in rows], dtype=float)
+
+
+def batch_by_tokens(lengths: Sequence[int], limit: int) -> Iterator[list[int]]:
+    """Yield positions of rows, longest first, in batches of at most `limit` tokens, padding included.
+
+    A row longer than the limit is a batch of its own. Longest first, so that an out-of-memory error comes at once.
+    """
+    batch: list[int] = []
+    longest = 0
+    for position in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
+        if batch and longest * (len(batch) + 1) > limit:
+            yield batch
+            batch = []
+        if not batch:
+            longest = lengths[position]
+        batch.append(position)
+    if batch:
+        yield batch
+
+
+def collate(rows: Sequence[EncodedRow], pad_id: int, config: object) -> dict[str, torch.Tensor]:
+    """Pad rows to tensors of shape (rows, longest row), the inputs of a model with this config."""
+    batch = pad_rows(rows, pad_id)
+    return {name: torch.from_numpy(batch[name]) for name in model_inputs(config)}
+
+
+def _encode_ahead(
+    encoder: RowEncoder, rows: Sequence[tuple[str, str, str]], batch_tokens: int
+) -> Iterator[tuple[list[int], list[EncodedRow]]]:
+    """Yield chunks of positions with their encoded rows, longest first; a thread encodes the next one."""
+    max_characters = encoder.max_length * CHARACTERS_PER_TOKEN
+    lengths = [min(max_characters, sum(map(len, row))) for row in rows]
+    chunk_characters = max(CHUNK_TOKENS, CHUNK_BATCHES * batch_tokens) * CHARACTERS_PER_TOKEN
+
+    def encode(chunk: list[int]) -> tuple[list[int], list[EncodedRow]]:
+        questions, candidates, references = zip(*(rows[i] for i in chunk), strict=True)
+        return chunk, encoder.encode(questions, candidates, references)
+
+    first, *others = batch_by_tokens(lengths, chunk_characters)
+    with ThreadPoolExecutor(1) as pool:
+        pending = pool.submit(encode, first)
+        for chunk in others:
+            following = pool.submit(encode, chunk)
+            yield pending.result()
+            pending = following
+        yield pending.result()

@@ -1,0 +1,162 @@
+"""The common form of imported answers, and helpers to build them from the records of a file."""
+
+import json
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from bert_judge.importers import options as option_lists
+from bert_judge.importers.column_names import OPTION, get_cell, reference_separator
+from bert_judge.tables.readers import values
+from bert_judge.tables.readers.rows import Record
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A model's answer to a question.
+
+    Attributes:
+        candidate: the raw answer, before any filter of the framework.
+        model, task: names; empty if the file does not contain them.
+        label: verdict of the file, 0 to 1; None if there is none.
+        id: of the question in the file; empty if there is none.
+        attempt: 0 for the first answer of the record, 1 for the second, …
+    """
+
+    question: str
+    references: tuple[str, ...]
+    candidate: str
+    model: str = ""
+    task: str = ""
+    label: float | None = None
+    id: str = ""
+    attempt: int = 0
+
+
+class SkippedRecord(Exception):
+    """A valid record without an answer to judge, e.g. a choice by likelihood. The message gives the reason."""
+
+
+# Returns the answers of a record, at least one. Raises `SkippedRecord`, or `values.UnreadableCell` for an invalid record.
+RecordReader = Callable[[Record], Sequence[Answer]]
+
+
+def make_column_reader(columns: Mapping[str, str], is_csv: bool = False, sample: Sequence[Record] = ()) -> RecordReader:
+    """Return a reader for rows with the answers to one question each.
+
+    A question, model, task or label that cannot be read is empty; without references or an answer the row is unreadable.
+
+    Args:
+        columns: `references` and `candidate`, and if known the other roles of `column_names.detect_columns` → column of the file.
+        is_csv: a cell of references in brackets is a list.
+        sample: rows of the file, to tell indices of options from their texts.
+    """
+    labels = {role.removeprefix(OPTION): column for role, column in columns.items() if role.startswith(OPTION)}
+
+    def cells_of(role: str) -> list[Any]:
+        return [cell for record in sample if (cell := get_cell(record, columns.get(role, ""))) is not None]
+
+    encoded = {role for role in columns if is_csv and _are_json_texts(cells_of(role))}
+
+    def cell_of(record: Record, role: str) -> Any:
+        cell = get_cell(record, columns[role]) if role in columns else None
+        return _optional(_parse_json, cell, cell) if role in encoded else cell
+
+    def options_of(record: Record) -> option_lists.Options | None:
+        if labels:
+            return option_lists.parse_options({label: record.get(column) for label, column in labels.items()})
+        return option_lists.parse_options(cell_of(record, "choices"))
+
+    cells = cells_of("references")
+    are_literals = _are_literals(cells)
+    # PopQA's are lists spelled as JSON. A single list may be an answer about code.
+    if are_literals and not is_csv:
+        is_csv = True
+        log.warning("all references are lists written as texts, e.g. %.60s; each member is read as a reference", cells[0])
+    # Exports of traces write both as objects.
+    are_literals = are_literals and _are_literals(cells_of("candidate"))
+    separator = reference_separator(columns.get("references", ""), sample)
+    index_base = option_lists.find_index_base([(cell_of(record, "references"), options_of(record)) for record in sample], is_csv)
+
+    def read_answers(record: Record) -> list[Answer]:
+        references, question = cell_of(record, "references"), parse_question(cell_of(record, "question"))
+        if text := parse_question(cell_of(record, "input")).strip():
+            question = f"{question}\n{text}"
+        if options := options_of(record):
+            question, references = option_lists.apply_options(question, references, options, index_base)
+        if separator and isinstance(values.parse_literal(references), str):
+            references = references.split(separator)
+        aliases: list[str] = _optional(lambda cell: values.parse_texts(cell, is_csv=True), cell_of(record, "aliases"), [])
+        return make_answers(
+            [*values.parse_texts(references, is_csv), *aliases],
+            values.parse_answers(_unwrap(cell_of(record, "candidate")) if are_literals else cell_of(record, "candidate")),
+            question=question,
+            model=_optional(values.parse_text, cell_of(record, "model"), "").strip(),
+            task=_optional(values.parse_text, cell_of(record, "task"), "").strip(),
+            label=_optional(values.parse_label, cell_of(record, "label"), None),
+        )
+
+    return read_answers
+
+
+def _are_literals(cells: Sequence[Any]) -> bool:
+    """Return whether all cells are lists or objects written as texts."""
+    return bool(cells) and all(isinstance(cell, str) and values.parse_alternatives(cell) != cell for cell in cells)
+
+
+def _unwrap(cell: Any) -> Any:
+    """Return the answer in an object or a list of one member that is written as a text; other texts stay as they are."""
+    literal = values.parse_literal(cell)
+    is_wrapped = isinstance(literal, Mapping) or (isinstance(literal, list) and len(literal) == 1)
+    return _optional(lambda value: values.parse_message(value, values.ASSISTANT), literal, cell) if is_wrapped else cell
+
+
+def _are_json_texts(cells: Sequence[Any]) -> bool:
+    """Return whether all cells are JSON, and some of them texts in quotes, as Langfuse writes them."""
+    try:
+        return any(isinstance(value, str) for value in map(_parse_json, cells))
+    except values.UnreadableCell:
+        return False
+
+
+def _parse_json(cell: Any) -> Any:
+    try:
+        return json.loads(cell)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise values.UnreadableCell("is not JSON") from error
+
+
+def parse_question(value: Any) -> str:
+    """Return the text of a question, see `values.parse_message`; empty if it cannot be read, which costs no answer."""
+    return _optional(lambda cell: values.parse_message(cell, values.USER), value, "")
+
+
+def _optional(parse: Callable[[Any], T], value: Any, default: T) -> T:
+    try:
+        return parse(value)
+    except values.UnreadableCell:
+        return default
+
+
+def make_answers(references: Any, candidates: Sequence[Any], **common: Any) -> list[Answer]:
+    """Return several answers to one question. Raises values.UnreadableCell: no reference, no answer, or one that is not a text."""
+    texts = tuple(values.parse_texts(references))
+    if not texts:
+        raise values.UnreadableCell("no reference")
+    if not candidates:
+        raise values.UnreadableCell("no answer")
+    parsed = [values.parse_message(candidate, values.ASSISTANT) for candidate in candidates]
+    return [Answer(references=texts, candidate=text, attempt=attempt, **common) for attempt, text in enumerate(parsed)]
+
+
+def no_reference_error(path: Path) -> values.UnreadableCell:
+    """Return the error for a record whose reference is in a second file."""
+    return values.UnreadableCell(
+        f"no reference; import it with its references: bert-judge import {path.name} --references FILE -o answers.jsonl"
+    )

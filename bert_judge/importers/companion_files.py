@@ -1,0 +1,158 @@
+"""Companion files: references and questions that a framework's own file lacks; and the answers of BERT-as-a-Judge, which need them.
+
+BERT-as-a-Judge writes `{folder}/{task}/{model}/candidates.json`, a list of answers in the order of the questions. Questions and
+references come from a second file in the same order; a judge's `scores.json`, a list in the same order, becomes the column `label`.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, TypeVar
+
+from bert_judge.importers import column_names
+from bert_judge.importers.answers import Answer, RecordReader, make_column_reader, parse_question
+from bert_judge.runtime.errors import InputError
+from bert_judge.tables.readers import values
+from bert_judge.tables.readers.json_documents import iterate_list
+from bert_judge.tables.readers.rows import LocatedRecord, Record, open_rows
+
+T = TypeVar("T")
+ID_COLUMNS = ("custom_id", "question_id", "sample_id", "example_id", "instance_id", "id", "qid", "uid")
+# No column of a file.
+_NO_ANSWER = "\0"
+
+
+@dataclass(frozen=True)
+class CompanionFiles:
+    """The files that a user names in addition to the imported one; references and scores are by id, or in the answers' order."""
+
+    references: Path | None = None
+    requests: Path | None = None
+    scores: Path | None = None
+
+
+def references_by_id(path: Path | None) -> Mapping[str, list[str]]:
+    """Return id → references. Raises InputError: no column of ids or references, an invalid cell, or a duplicate id."""
+    if path is None:
+        return {}
+    id_column = next(iter(_find_ids(open_rows(path).columns).values()), None)
+    if id_column is None:
+        raise InputError(f"{path}: no column of ids; add one of {', '.join(ID_COLUMNS)}")
+    return {identity: row["references"] for identity, row in _rows_by_key(path, id_column).items()}
+
+
+def make_joining_reader(path: Path, references: Path) -> RecordReader:
+    """Return a reader of rows whose references are in a second file, under the same ids or else the same questions.
+
+    Raises:
+        InputError: the files have neither, or one is invalid.
+    """
+    source = open_rows(path)
+    sample = source.sample()
+    columns = column_names.detect_columns(path, source.columns, {}, ("candidate",), sample=sample, remedy=column_names.RENAME)
+    own_ids, ids = _find_ids(source.columns), _find_ids(open_rows(references).columns)
+    shared = next(filter(ids.get, own_ids), None)
+    keys = (columns.get("question"), _detect_reference_columns(references).get("question"))
+    if own_ids and ids:
+        keys = (own_ids[shared], ids[shared]) if shared else (next(iter(own_ids.values())), next(iter(ids.values())))
+    key, other_key = keys
+    if key is None or other_key is None:
+        raise InputError(f"{path}: shares neither ids nor questions with {references}; add a column `id` to both")
+    rows = _rows_by_key(references, other_key)
+    read_row = make_column_reader(columns | {"question": "question", "references": "references"})
+
+    def question_of(record: Record) -> str:
+        return parse_question(column_names.get_cell(record, columns.get("question", "")))
+
+    joined = [(question_of(record), rows.get(_parse_key(column_names.get_cell(record, key)))) for record in sample]
+    questions = [(own, row["question"].partition("\n")[0]) for own, row in joined if own and row and row["question"]]
+    # A prompt contains the question.
+    if questions and not any(other in own or own in other for own, other in questions):
+        raise InputError(
+            f"{references}: has other questions under the ids of {path}, e.g. {questions[0][1]!r:.80}; give their file"
+        )
+
+    def read_answers(record: Record) -> Sequence[Answer]:
+        identity = _parse_key(column_names.get_cell(record, key))
+        if identity not in rows:
+            raise values.UnreadableCell(f"{references} has no {other_key} like this row's {key}")
+        row = rows[identity]
+        row = {**record, **row, "question": row["question"] or question_of(record)}
+        return [replace(answer, id=identity) for answer in read_row(row)]
+
+    return read_answers
+
+
+def _find_ids(columns: Sequence[str]) -> dict[str, str]:
+    """Return usual name → column for the columns of ids."""
+    names = {column_names.normalize(name): name for name in reversed(columns)}
+    return {name: names[name] for name in ID_COLUMNS if name in names}
+
+
+def _detect_reference_columns(path: Path) -> dict[str, str]:
+    source, remedy = open_rows(path), column_names.RENAME
+    return column_names.detect_columns(path, source.columns, {}, ("references",), sample=source.sample(), remedy=remedy)
+
+
+def _parse_key(cell: Any) -> str:
+    """Return the text of an id or question."""
+    return values.parse_message(cell, values.USER).strip()
+
+
+def _rows_by_key(path: Path, column: str) -> dict[str, Record]:
+    return by_id(path, column, ((location, row["key"], row) for location, row in _parsed_rows(path, column)))
+
+
+def by_id(path: Path, id_column: str, entries: Iterable[tuple[str, str, T]]) -> dict[str, T]:
+    """Return id → value of entries of location, id and value. Raises InputError: a duplicate id."""
+    values_by_id: dict[str, T] = {}
+    for location, identity, value in entries:
+        if identity in values_by_id:
+            raise InputError(f"{path}: {location}: duplicate {id_column} {identity!r}; make the ids unique")
+        values_by_id[identity] = value
+    return values_by_id
+
+
+def _parsed_rows(path: Path, key: str | None = None) -> Iterator[LocatedRecord]:
+    """Yield location, and `question`, `references` and (if its column is named) `key` of each row."""
+    source, columns = open_rows(path), _detect_reference_columns(path)
+    read_answers = make_column_reader(columns | {"candidate": _NO_ANSWER}, source.format == "csv", source.sample())
+
+    def parse(record: Record) -> Record:
+        if not values.parse_texts(column_names.get_cell(record, columns["references"])):
+            return {"question": "", "references": []}
+        answer = read_answers({**record, _NO_ANSWER: ""})[0]
+        return {"question": answer.question, "references": list(answer.references)}
+
+    for location, record in source.records():
+        row = values.parse_cell(path, location, columns["references"], parse, record)
+        if key is not None:
+            row = {**row, "key": values.parse_cell(path, location, key, _parse_key, column_names.get_cell(record, key))}
+        yield location, row
+
+
+def read_candidates(path: Path, companions: CompanionFiles) -> Iterator[LocatedRecord]:
+    """Yield the answers with their questions as plain rows. Raises InputError: no references, or lists of different lengths."""
+    if companions.references is None:
+        raise InputError(f"{path}: contains answers only; name the file of questions and references with --references")
+    questions, scores = (row for _, row in _parsed_rows(companions.references)), companions.scores
+    task, model = path.resolve().parent.parent.name, path.resolve().parent.name
+    lists = (questions, iterate_list(path), iterate_list(scores) if scores else iter(()))
+    for count, (row, member, score) in enumerate(zip_longest(*lists)):
+        if row is None and member is None:
+            raise InputError(f"{scores}: has more scores than there are answers ({count}); give the scores of these answers")
+        if row is None or member is None:
+            # The remaining questions are counted for the message only.
+            total = count if row is None else count + 1 + sum(1 for _ in questions)
+            raise InputError(
+                f"{path}: has {'more' if row is None else 'fewer'} answers than the references have questions ({total}); "
+                "give the questions of these answers, in their order"
+            )
+        location, candidate = member
+        if not isinstance(candidate, str | None):
+            raise InputError(f"{path}: {location} is {str(candidate)[:60]!r}; candidates.json is a list of texts")
+        if scores and score is None:
+            raise InputError(f"{scores}: has fewer scores ({count}) than there are answers; give the scores of these answers")
+        label = values.parse_label(score[1]) if score else None
+        yield location, {**row, "candidate": candidate, "model": model, "task": task, "label": label}

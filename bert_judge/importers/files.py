@@ -1,0 +1,213 @@
+"""Imported files of answers as data frames: column mapping, filters and cell parsing.
+
+An import's spec is `config.Import` as plain values without its path: `{"format": …, "columns": {…}, "where": {…}}`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bert_judge import tables
+from bert_judge.importers import options
+from bert_judge.runtime.errors import InputError
+from bert_judge.tables.readers import values
+from bert_judge.tables.readers.containers import FORMATS
+from bert_judge.tables.readers.rows import LocatedRecord, Record, open_rows
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from bert_judge.config import Import
+
+Where = Mapping[str, Any]
+EVERY_MODEL = "*"
+# Column → parser of its cells, given whether they come from a CSV file.
+Parsers = Mapping[str, Callable[[Any, bool], Any]]
+
+PARSERS: Parsers = {
+    "question": lambda cell, _: values.parse_required_text(values.parse_message(cell, values.USER)),
+    "references": values.parse_required_texts,
+    "candidate": lambda cell, _: values.parse_message(cell, values.ASSISTANT),
+    "model": lambda cell, _: values.parse_required_text(cell).strip(),
+    "label": lambda cell, _: values.parse_label(cell),
+    "choices": lambda cell, _: list(parsed.texts) if (parsed := options.parse_options(cell)) else None,
+    "id": lambda cell, _: values.parse_required_text(cell).strip(),
+    "aspect": lambda cell, _: values.parse_required_text(cell).strip(),
+}
+TEXT_COLUMNS = set(PARSERS) - {"label"}
+
+
+def distinct_models(entry: Import, path: Path) -> list[str]:
+    """Return the models in a file, filtered, in its order. Raises InputError: an invalid file or name, or no row is left."""
+    return list(dict.fromkeys(_read_columns(entry.model_dump(mode="json"), path, required=["model"])["model"]))
+
+
+def read_rows(
+    spec: Mapping[str, Any],
+    path: str | Path,
+    where: Where | None = None,
+    required: Collection[str] = ("question", "references", "candidate", "model", "label"),
+    optional: Collection[str] = (),
+    model: str | None = None,
+    parsers: Parsers | None = None,
+) -> pd.DataFrame:
+    """Read an imported file under this program's column names.
+
+    Args:
+        where: a second filter, in addition to the import's own.
+        model: read only the rows of the model with this name in the file; `*` stands for every model.
+
+    Returns:
+        One row per row that passes the filters, in the file's order, with the requested columns: `question`, `candidate` (null is
+        ""), `model` and `id` are texts, `references` is a list of at least one text, `choices` a list or None, `label` a float in
+        [0, 1] or NaN for no verdict.
+
+    Raises:
+        InputError: the file, a column or a cell is invalid, an id is a duplicate, or no row passes the filters. A model without
+            rows is no error.
+    """
+    import pandas as pd
+
+    model = None if model == EVERY_MODEL else model
+    columns = _read_columns(spec, Path(path), where or {}, required, optional, model, parsers)
+    dtypes = {name: object if parsers or name in TEXT_COLUMNS else float for name in columns}
+    return pd.DataFrame({name: pd.Series(cells, dtype=dtypes[name]) for name, cells in columns.items()})
+
+
+def read_task_rows(
+    spec: Mapping[str, Any],
+    source: str | Path,
+    required: Collection[str] = (),
+    optional: Collection[str] = (),
+    model: str | None = None,
+) -> pd.DataFrame:
+    """Read the rows of a task in a file (`part` and `import` of the spec), with those of `add_sample_ids`; see `read_rows`."""
+    frame = read_rows(spec["import"], source, spec["part"]["where"], ["question", "references", *required], optional, model)
+    low, high = spec["part"]["question_split"]
+    points = {question: tables.question_point(question) for question in frame["question"].unique()}
+    inside = frame["question"].map(lambda question: low <= points[question] and (points[question] < high or high >= 1))
+    return add_sample_ids(frame[inside.astype(bool)].reset_index(drop=True), spec["task"])
+
+
+def add_sample_ids(frame: pd.DataFrame, task: str) -> pd.DataFrame:
+    """Add `sample_id`, and `attempt`: the running number of a row within its sample, meaningful if all rows are of one model."""
+    pairs = zip(frame["question"], frame["references"], strict=True)
+    frame = frame.assign(sample_id=[tables.sample_id(task, question, references) for question, references in pairs])
+    return frame.assign(attempt=frame.groupby("sample_id").cumcount())
+
+
+@dataclass
+class _Filter:
+    """A condition of `where`, with the values of its column for the error message."""
+
+    column: str
+    expected: Any
+    passed: int = 0
+    distinct_values: dict[str, None] = field(default_factory=dict)
+
+    def accepts(self, record: Record) -> bool:
+        cell = record.get(self.column)
+        accepted = values.matches_filter(cell, self.expected)
+        self.passed += accepted
+        if not self.passed and len(self.distinct_values) < 100:
+            self.distinct_values[repr(cell)] = None
+        return accepted
+
+    def check(self, path: Path) -> None:
+        if not self.passed:
+            raise InputError(
+                f"{path}: no row is left where {self.column!r} is {self.expected!r}; "
+                f"the column holds {', '.join(self.distinct_values)[:200]}; fix the key `where`"
+            )
+
+
+def _read_columns(
+    spec: Mapping[str, Any],
+    path: Path,
+    where: Where | None = None,
+    required: Collection[str] = (),
+    optional: Collection[str] = (),
+    model: str | None = None,
+    parsers: Parsers | None = None,
+) -> dict[str, list[Any]]:
+    filters = [_Filter(column, expected) for conditions in (spec["where"], where or {}) for column, expected in conditions.items()]
+    has_ids = spec["columns"]["id"] is not None
+    needed = [*required, *(["id"] if has_ids else []), *(["model"] if model is not None else [])]
+    mapped = {name: spec["columns"][name] for name in [*needed, *optional] if spec["columns"][name] is not None}
+    # Options change the question and its references, so they are read with these.
+    choices = spec["columns"].get("choices") if {"question", "references"} <= mapped.keys() else None
+    columns = {*mapped.values(), *(condition.column for condition in filters), *([choices] if choices else [])}
+    present, records, is_csv = _open(spec, path, columns)
+    _check_columns(path, present, mapped, needed, filters)
+    cells: dict[str, list[Any]] = {name: [] for name in [*required, *optional] if mapped.get(name) in present}
+    locations: dict[str, str] = {}
+
+    def parse(name: str, location: str, record: Record) -> Any:
+        # Columns without a parser are named by the caller and hold numbers.
+        parser = (parsers or PARSERS).get(name, lambda cell, _: values.parse_number(cell))
+        try:
+            return parser(record.get(mapped[name]), is_csv)
+        except values.UnreadableCell as error:
+            raise InputError(f"{path}: {location}: column {mapped[name]!r} ({name}) {error}") from error
+
+    for location, record in records:
+        if has_ids and (first := locations.setdefault(identity := parse("id", location, record), location)) != location:
+            raise InputError(f"{path}: the id {identity!r} occurs at {first} and again at {location}; make the ids unique")
+        if not all(condition.accepts(record) for condition in filters):
+            continue
+        if model is None or parse("model", location, record) == model:
+            for name, column in cells.items():
+                column.append(parse(name, location, record))
+            if choices and (parsed := options.parse_options(record.get(choices))):
+                answer = record.get(mapped["references"])
+                question, answer = options.apply_options(cells["question"][-1], answer, parsed)
+                cells["question"][-1], cells["references"][-1] = question, values.parse_required_texts(answer, is_csv)
+    for condition in filters:
+        condition.check(path)
+    return cells
+
+
+def check_columns(spec: Mapping[str, Any], path: Path, required: Collection[str]) -> None:
+    """Raise an InputError if a file lacks a column that is required or filtered by; only its first rows are read."""
+    mapped = {name: spec["columns"][name] for name in required if spec["columns"][name] is not None}
+    filters = [_Filter(column, expected) for column, expected in spec["where"].items()]
+    present, _, _ = _open(spec, path, {*mapped.values(), *spec["where"]})
+    _check_columns(path, present, mapped, required, filters)
+
+
+def _open(spec: Mapping[str, Any], path: Path, columns: set[str]) -> tuple[list[str], Iterable[LocatedRecord], bool]:
+    """Return the column names of a file or of a framework's answers, the records, and whether the file is CSV."""
+    # Imported lazily: most files are plain.
+    from bert_judge.config import Columns
+    from bert_judge.importers import frameworks
+
+    format = spec["format"]
+    framework = None if format in {*FORMATS, "auto"} else format
+    if format == "auto" and spec["columns"] == Columns().model_dump(mode="json") and path.is_file():
+        # Users who map columns want the file's own columns.
+        framework = frameworks.detect(path)
+    if framework:
+        return frameworks.ANSWER_COLUMNS, frameworks.read_answer_records(path, framework), False
+    source = open_rows(path, None if format == "auto" else format, needed=columns)
+    records = source.records([name for name in source.columns if name in columns])
+    return source.columns, records, source.format == "csv"
+
+
+def _check_columns(
+    path: Path, present: Collection[str], mapped: Mapping[str, str], needed: Collection[str], filters: Collection[_Filter]
+) -> None:
+    names = ", ".join(map(repr, present))
+    for name in needed:
+        if name not in mapped:
+            raise InputError(f"{path}: set the column of the {name} in imports.<name>.columns.{name}; available: {names}")
+        if mapped[name] not in present:
+            raise InputError(
+                f"{path}: no column {mapped[name]!r} for the {name}; available: {names}; "
+                f"set the right one in imports.<name>.columns.{name}"
+            )
+    for condition in filters:
+        if condition.column not in present:
+            raise InputError(f"{path}: no column {condition.column!r} to filter by; available: {names}; fix the key `where`")

@@ -1,0 +1,148 @@
+"""The files of evaluation frameworks: detection, and their answers one at a time, for files of any size."""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from bert_judge.importers import batches, helm, inspect_logs, judgelm, lighteval, lm_eval
+from bert_judge.importers.answers import Answer, RecordReader, SkippedRecord, make_column_reader
+from bert_judge.importers.companion_files import CompanionFiles, read_candidates, references_by_id
+from bert_judge.runtime.errors import InputError
+from bert_judge.tables.readers import json_documents, values
+from bert_judge.tables.readers.containers import sniff
+from bert_judge.tables.readers.rows import LocatedRecord, open_rows
+
+log = logging.getLogger(__name__)
+
+ANSWER_COLUMNS = list(Answer.__dataclass_fields__)
+PLAIN_COLUMNS = {name: name for name in ("question", "references", "candidate", "model", "task", "label")}
+
+
+def _read_rows(path: Path, _: CompanionFiles) -> Iterator[LocatedRecord]:
+    return open_rows(path).records()
+
+
+@dataclass(frozen=True)
+class Framework:
+    """A kind of file.
+
+    Attributes:
+        make_reader: returns the reader of the records of a file.
+        has_columns: recognizes a file of rows by its columns.
+        has_keys: recognizes a JSON document by its first keys, see `json_documents.top_level_keys`.
+        is_annotatable: a file of rows that `score` writes again with more columns.
+    """
+
+    description: str
+    make_reader: Callable[[Path, CompanionFiles], RecordReader]
+    records: Callable[[Path, CompanionFiles], Iterator[LocatedRecord]] = _read_rows
+    has_columns: Callable[[frozenset[str]], bool] = lambda _: False
+    has_keys: Callable[[list[str]], bool] = lambda _: False
+    is_annotatable: bool = False
+
+
+FRAMEWORKS = {
+    "lm_eval": Framework(
+        "samples of lm-evaluation-harness",
+        lambda path, _: lm_eval.LMEvalReader(path),
+        has_columns=lm_eval.KEYS.issubset,
+        is_annotatable=True,
+    ),
+    "lighteval": Framework(
+        "details of lighteval",
+        lambda path, _: lighteval.LightevalReader(path),
+        has_columns=lambda columns: {name.strip("_") for name in columns} >= lighteval.KEYS,
+        is_annotatable=True,
+    ),
+    "inspect": Framework(
+        "a log of inspect_ai",
+        lambda *_: inspect_logs.read_sample,
+        lambda path, _: inspect_logs.read_log(path),
+        has_keys=lambda keys: {"eval", "plan"} <= set(keys),
+    ),
+    "helm": Framework(
+        "a scenario state of HELM",
+        lambda path, _: helm.HelmReader(path),
+        lambda path, _: helm.read_states(path),
+        has_keys=lambda keys: set(keys) >= helm.KEYS,
+    ),
+    "openai_batch": Framework(
+        "responses of a batch interface",
+        lambda path, companions: batches.BatchReader(
+            path, batches.requests_by_id(companions.requests), references_by_id(companions.references)
+        ),
+        has_columns=batches.has_columns,
+    ),
+    "judgelm": Framework(
+        "samples of JudgeLM",
+        lambda path, companions: judgelm.JudgeLMReader(path, references_by_id(companions.references)),
+        has_columns=judgelm.KEYS.issubset,
+    ),
+    "bert_as_a_judge": Framework(
+        "candidates of BERT-as-a-Judge",
+        lambda *_: make_column_reader(PLAIN_COLUMNS),
+        read_candidates,
+        has_keys=lambda keys: keys == [json_documents.LIST, json_documents.TEXT],
+    ),
+}
+
+
+def detect(path: Path) -> str | None:
+    """Return the framework that wrote a file; None for plain rows and unknown formats. Raises InputError: it is unreadable."""
+    if path.suffix.lower() in inspect_logs.ENDINGS:
+        return "inspect"
+    format = sniff(path).format
+    if format == "json":
+        keys = json_documents.top_level_keys(path)
+        if name := next((name for name, framework in FRAMEWORKS.items() if framework.has_keys(keys)), None):
+            return name
+    columns = frozenset() if format == "csv" else frozenset(open_rows(path).columns)
+    return next((name for name, framework in FRAMEWORKS.items() if framework.has_columns(columns)), None)
+
+
+@dataclass
+class ImportStats:
+    """Number of imported answers, and of the records without one by reason."""
+
+    answers: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
+    unreadable: Counter[str] = field(default_factory=Counter)
+
+    def describe_losses(self) -> list[str]:
+        """Return lines about the records without an answer."""
+        groups = (("skipped", self.skipped), ("not readable", self.unreadable))
+        return [f"{count:,} {group}: {reason}" for group, reasons in groups for reason, count in reasons.most_common(3)]
+
+
+def read_answers(reader: RecordReader, records: Iterator[LocatedRecord], stats: ImportStats) -> Iterator[tuple[str, Answer]]:
+    """Yield location and answer for all records that contain one; update the statistics."""
+    for location, record in records:
+        try:
+            answers = reader(record)
+        except SkippedRecord as error:
+            stats.skipped[str(error)] += 1
+            continue
+        except values.UnreadableCell as error:
+            stats.unreadable[str(error)] += 1
+            continue
+        for answer in answers:
+            stats.answers += 1
+            yield location, answer
+
+
+def no_answers_error(path: Path, stats: ImportStats) -> InputError:
+    return InputError(f"{path}: {'; '.join(stats.describe_losses()) or 'the file has no rows'}; there is no answer to import")
+
+
+def read_answer_records(path: Path, framework: str) -> Iterator[LocatedRecord]:
+    """Yield a framework's answers as rows with `ANSWER_COLUMNS`. Raises InputError: the file is damaged, or has no answer."""
+    stats = ImportStats()
+    kind, companions = FRAMEWORKS[framework], CompanionFiles()
+    for location, answer in read_answers(kind.make_reader(path, companions), kind.records(path, companions), stats):
+        yield location, asdict(answer) | {"references": list(answer.references)}
+    if not stats.answers:
+        raise no_answers_error(path, stats)
+    for line in stats.describe_losses():
+        log.warning("%s: %s", path, line)

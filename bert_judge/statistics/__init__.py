@@ -1,0 +1,1 @@
+"""Statistics: bootstrap, metrics, intervals and tests."""

@@ -1,0 +1,1 @@
+"""What is known about texts: visible text, normalisation, units, extraction, options, formulas, word metrics, features."""

@@ -1,0 +1,330 @@
+"""Normalise answers for comparison.
+
+SQuAD's normalisation (lower case, no punctuation, no articles, single spaces), extended to numbers and to every script: the
+original turns 3.5 into 35, and ROUGE's tokenizer keeps ASCII only. Punctuation is dropped; a symbol that distinguishes answers is
+kept: C++ and C, x + 1 and x - 1, (2, 5) and [2, 5], p ∧ q and p ∨ q, n! and n.
+"""
+
+import itertools
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+
+from bert_judge.text.number_words import TENS, UNITS
+from bert_judge.text.units import write_unit_symbols
+from bert_judge.text.visible_text import strip_invisible
+
+ARTICLES = frozenset({"a", "an", "the"})
+NUMBER_WORDS = {word: str(number) for number, word in enumerate((*UNITS, "twenty"))}
+_TENS = {word: 10 * tens for tens, word in enumerate(TENS) if word}
+_SCALES = {"thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_SCALES |= {"千": 1000, "万": 10**4, "萬": 10**4, "亿": 10**8, "億": 10**8}
+_SMALL_ORDINALS = (
+    "first second third fourth fifth sixth seventh eighth ninth tenth "
+    "eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth"
+)
+_ORDINALS = {word: number for number, word in enumerate(_SMALL_ORDINALS.split(), 1)} | {
+    f"{word[:-1]}ieth": number for word, number in _TENS.items()
+}
+_MONTH_NAMES = "january february march april may june july august september october november december"
+# Abbreviation → name.
+_MONTHS = {word: name for name in _MONTH_NAMES.split() for word in (name, name[:3])} | {"sept": "september"}
+_CARDINALS = {word: Decimal(number) for word, number in (NUMBER_WORDS | _TENS).items()}
+_SIGN_WORDS = frozenset({"negative", "minus"})
+_SPELLED = frozenset({*_CARDINALS, "hundred", *_ORDINALS, *_SIGN_WORDS})
+_PERCENT_WORDS = frozenset({"percent", "pct", "cent"})
+_PERCENT = re.compile(r"(\d) (?:percent|per cent|pct)(?!\S)")
+_ORDINAL_SUFFIXES = frozenset({"st", "nd", "rd", "th"})
+_ORDINAL = re.compile(r"(\d{1,2})(?:st|nd|rd|th)")
+_NUMERAL = re.compile(r"\d{1,15}(?:\.\d{1,15})?")
+
+# Private characters stand for the punctuation that is kept until the rest is gone.
+_KEPT = ".-/+#*!'()[]{}^"
+_PROTECTED = {ord(mark): 0xE000 + position for position, mark in enumerate(_KEPT)}
+_POINT, _SIGN, _SLASH, *_ = map(chr, _PROTECTED.values())
+# Stands for the letter A where it is not an article; itself a letter, of no modern alphabet.
+_LETTER_A = "\uab30"
+
+# The star of a pointer (*p, **kwargs): not an operator after a number, and no later star closes it as Markdown.
+POINTER = re.compile(r"\*(?<![\w)\]}*].)(?<![\d)\]}] .)\*?(?=[a-z_])(?![^*\n]*[^\s*(\[{,]\*)")
+_PLAIN = re.compile(r"[a-z\s]*")
+# The patterns start with a character class, not with a condition on what is before it: the search is several times faster.
+# The letter A: before punctuation or at the end; a capital between a word and a word in lower case ("type A blood"), or in a key.
+_A_AS_LETTER = re.compile(
+    r"[Aa](?!\w)(?<![\w'’.-].)(?:(?=\s*(?:$|[^\w\s:\"“‘'’(\[{$*_`\\—–-]))|(?<=[^\W_]\sA)(?=\s+[a-z(])"
+    r"|(?<=A)(?=[ -](?:flat|sharp)\b| (?:major|minor)\s*(?:$|[.,;])))",
+)
+# NFKD splits é into e and an accent. Accents are removed after Latin letters (Beyonce, Beyoncé); elsewhere they distinguish
+# letters (и, й). The overlay of ≠ stays.
+_LATIN_ACCENT = re.compile(r"(?<=[a-z])[\u0300-\u0337\u0339-\u036f]+")
+# Arabic vowel signs and the tatweel are optional in writing.
+_ARABIC_OPTIONAL = re.compile(r"[\u0640\u064b-\u0652\u0670]+")
+# Roman numerals below 90, as in World War II or world war ii. Single letters are numerals after a few words only.
+ROMAN = {
+    tens + ones: str(10 * ten + number)
+    for ten, tens in enumerate(("", "X", "XX", "XXX", "XL", "L", "LX", "LXX", "LXXX"))
+    for number, ones in enumerate(("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX"))
+}
+# vi and xi are also words.
+_ROMAN_NUMERAL = re.compile(
+    r"\b[IVXLivx](?:(?<=[IVXL])(?:[IVXL]{1,7}|(?<=War [IV])|(?<=Type [IV])|(?<=Part [IV]))"
+    r"|(?<=i)[ivx]{1,4}|(?<=v)ii{1,2}|(?<=\w v)i|(?<=x)(?!i\b)[ivx]{1,5})\b"
+)
+# NFKD writes 10² as 102 and 2½ as 21/2. A power of a longer word, or of metres, is a unit (km², 10 m²) or a footnote mark.
+_NOT_UNIT = r"(?<![^\W\d_]{2}.)(?<!\dm.)(?<!\d m.)"
+_SUPERSCRIPT = re.compile(rf"[⁰¹²³⁴-⁹⁺⁻ⁿ](?<=[\w)\]}}].){_NOT_UNIT}(?<![⁰¹²³⁴-⁹⁺⁻ⁿ].)")
+_MIXED_NUMBER = re.compile(r"[¼-¾⅐-⅞](?<=\d.)")
+_SPACE_IN_NUMBER = re.compile(r"[\u00a0\u2009\u202f](?<=\d.)(?=\d{3}(?!\d))")
+_HAS_THOUSANDS = re.compile(r"[,'’ ]\d\d(?<=\d...)|\\[,!]\d|\{,\}\d")
+_THOUSANDS = re.compile(
+    r"(?<![\d.,])(?:\d{1,3}(?:(?:[,'’]|\{,\}|\\[,!])\d{3})+|\d{1,2}(?:,\d\d)+,\d{3}|\d{1,3}(?: 000)+|\d{1,3}(?: \d{3}){2,})(?!\d)"
+)
+_HAS_DECIMAL = re.compile(r"\.\d")
+_DECIMAL = re.compile(r"(?<![\d.])(\d*)\.(\d+)(?!\.?\d)")
+# Not after a decimal point, which is a private character by then: 0.05 is not 0.5.
+_LEADING_ZEROS = re.compile(rf"0(?<![\w.,{_POINT}].)0*(?=\d)")
+_MINUS = re.compile(r"[-−–](?<![\w)\]}.*-].)(?:[$€£¥]?(?=\.?\d)|(?=[(\[{√∞π]|[^\W\d_](?![^\W_]))|\\(?=[a-z]))")
+_FRACTION = re.compile(r"(?<=\d)\s?[/⁄]\s?(?=\d)")
+_UNIT = re.compile(
+    r"\d(?=(?:[kcmn]?m|k?g|mg|lbs?|oz|mph|kph|ft|[kmg]w|[kmg]?hz|[kmgt]b|ml|[ap]m|mins?|hrs?|secs?|million|billion)(?!\w))"
+    # Not in B2C or C2H.
+    r"|\d(?<![^\W\d_].)(?<![^\W\d_]\d.)(?=[cfhlvw](?!\w))"
+)
+_INITIALS = re.compile(r"\.(?<=[^\W\d_]\.)(?<![^\W_][^\W\d_]\.)\s+(?=[^\W\d_](?:\.|\s*$))")
+_SPACED_INITIALS = re.compile(r" (?<=[A-Z] )(?<![\w'’.-][A-Z] )(?=(?:[A-Z] ){1,3}[A-Z][a-z])")
+# Punctuation inside one word: it's, O'Neill, U.S.
+_INSIDE_WORD = re.compile(r"['’‘ʼ`´](?!(?<=\d.)\d)|\.(?<=[^\W\d_]\.)(?=[^\W\d_]\b)")
+# In scripts without spaces between words, and in Hangul, whose particles are suffixes, every character is a word.
+_SPACELESS = re.compile(
+    "([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u1950-\u19df\u1a20-\u1aad\u3005-\u3007\u3041-\u30ff\u3105-\u312f\u31a0-\u31bf"
+    "\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua48c\ua980-\ua9df\uaa60-\uaa7f\uac00-\ud7af\U00020000-\U0003ffff])"
+)
+
+# One spelling of the signs that the rules below look for, and Latin letters that Unicode does not decompose: Łódź is typed Lodz.
+_SPELLINGS = {"−": "-", "’": "'", "‘": "'", "′": "'", "ʼ": "'", "♯": "#"}
+_UNIFY = str.maketrans(_SPELLINGS | {"ł": "l", "ø": "o", "đ": "d", "ð": "d", "ı": "i", "æ": "ae", "œ": "oe"})
+
+# Operators as they are typed, and the negation of a single letter: ~p, !x.
+_TYPED_OPERATORS = {"!=": "≠", "<=": "≤", ">=": "≥", "->": "→", "-->": "→", "<->": "↔", "=>": "⇒", "<=>": "⇔"}
+_TYPED_OPERATOR = re.compile(r"<?-{1,2}>|<=>?|[>!]=|=>")
+_NEGATION = re.compile(r"[~!](?<![\w)\]}~!].)(?=[^\W\d_](?!\w))")
+_ANY_SYMBOL = re.compile(r"[+#*!/^'\[{(-]")
+# Symbols that belong to the letters before them: C++, A+, Fe3+, F#, A-, A*, n!, f'.
+_SUFFIX = re.compile(
+    r"[+#](?:(?<=[^\W\d_].)|(?<=[^\W\d_]\d.))(?<![^\W_]{4}.)\+?(?![\w+#(\[{\\])"
+    r"|-(?:(?<=[^\W\d_].)|(?<=[^\W\d_]\d.))(?<![^\W_]{3}.)(?![\w-])"
+    r"|\*(?<=[^\W\d_].)(?<![^\W_]{3}.)(?<!\*[^\W\d_].)(?<!\*[^\W_]{2}.)(?![\w*])"
+    r"|!(?<=[^\W\d_].)(?<![^\W_]{2}.)!*(?!\w)"
+    r"|'(?<=[^\W\d_].)(?<![\w'\"“][^\W\d_].)(?!(?<=n.) \w)'{0,2}(?!\w)"
+)
+_PLUS_SIGN = re.compile(r"\+(?=\.?\d)(?:(?<=[(\[,=<>:].)|(?<=[(\[,=<>:] .)|(?<!.\+))")
+# km^2 is written km2 too.
+_UNIT_POWER = re.compile(r"\^(?:(?<=[^\W\d_]{2}.)|(?<=\dm.)|(?<=\d m.))(?=\d)")
+_POWER = re.compile(r"\^|\*\*(?:(?<=\d..)|(?<=\d ..)) ?(?=-?\d)")
+
+
+def _between_operands(space: str) -> str:
+    """Return a condition on the operator before it: both operands are numbers, single letters or brackets."""
+    before = rf"(?:(?<=[)\]}}\d]{space}.)|(?<=[^\W\d_]{space}.)(?<![^\W_][^\W\d_]{space}.))"
+    return rf"{before}(?={space}(?:[(\[{{\\\d]|[^\W\d_](?![^\W_])))"
+
+
+# In longer words these characters are markup or punctuation, and a dash between two numbers is that of a range.
+_OPERATOR = re.compile(
+    rf"[*/](?:{_between_operands('')}|{_between_operands(' ')})"
+    rf"|-(?:(?!(?<=\d.)\d){_between_operands('')}|(?!(?<=\d .) \d){_between_operands(' ')})"
+    r"|!(?<=[\d)\]}].)!*(?!\w)"
+)
+_EMPTY_BRACKETS = re.compile(r"[(\[{](?<!\S.)[()\[\]{}]+(?!\S)")
+_GROUP = re.compile(r"[(\[{]([^()\[\]{}\n]{1,80})[)\]}]")
+_FORMULA = re.compile(r"(?!.*(?:[^\W\d_]{3}|['\"])).*(?:[,;+=<>≤≥≠×^*]|[\ue001\ue002] |[\ue003-\ue00e])", re.DOTALL)
+
+
+class _Separators(dict[int, str]):
+    """Translation table that keeps letters, marks, digits (as 0 to 9) and symbols, and turns everything else into a space."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        category = unicodedata.category(character)
+        if category == "Nd":
+            self[code] = str(unicodedata.digit(character))
+        elif (category == "Sm" and character != "∞") or character in "♀♂♠♡♢♣♤♥♦♧♭♮‰":
+            self[code] = f" {character} "
+        else:
+            self[code] = character if category[0] in "LMN" or character == "∞" else " "
+        return self[code]
+
+
+_SEPARATORS = _Separators({code: mark for mark, code in zip(_KEPT, _PROTECTED.values(), strict=True)})
+_SEPARATORS |= {ord(mark): f" {word} " for mark, word in zip("&×⋅∙÷⁄∕", ["and", *"***///"], strict=True)} | {ord("~"): " "}
+
+
+def normalize_words(text: str) -> list[str]:
+    """Split a text into words without case, punctuation, articles and Latin accents, in linear time.
+
+    Numbers written as words or as Roman numerals become digits; numbers lose thousands separators and superfluous zeros, and the
+    units after them become symbols (`units.py`). Symbols that distinguish answers are words, or part of one (C++). Articles and
+    punctuation are kept if there is nothing else.
+    """
+    if not text.isascii():
+        text = strip_invisible(text)
+    text = _A_AS_LETTER.sub(_LETTER_A, text)
+    if "*" in text:
+        text = POINTER.sub(lambda match: match[0].translate(_PROTECTED) if is_pointer(match) else match[0], text)
+    text = _SPACED_INITIALS.sub("", text)
+    text = _ROMAN_NUMERAL.sub(lambda match: ROMAN.get(match[0].upper(), match[0]), text)
+    if not text.isascii():
+        text = _SPACE_IN_NUMBER.sub("", text)
+        text = _SUPERSCRIPT.sub(r"^\g<0>", _MIXED_NUMBER.sub(r" \g<0>", text))
+    text = unicodedata.normalize("NFKD", text.casefold())
+    if not text.isascii():
+        text = _ARABIC_OPTIONAL.sub("", unicodedata.normalize("NFC", _LATIN_ACCENT.sub("", text))).translate(_UNIFY)
+    words = (text if _PLAIN.fullmatch(text) else _separate_words(text)).split()
+    if not _SPELLED.isdisjoint(words):
+        words = _read_number_words(words, {})
+    if not _MONTHS.keys().isdisjoint(words):
+        words = _normalize_days(words)
+    words = write_unit_symbols(words)
+    words = [word for word in words if word not in ARTICLES] or words or text.split()
+    return [word.replace(_LETTER_A, "a") for word in words] if _LETTER_A in text else words
+
+
+def is_pointer(match: re.Match[str]) -> bool:
+    """Return whether stars before a word are not the end of bold text: "**Answer: **yes"."""
+    return len(match[0]) == 1 or match.string.count("**", match.string.rfind("\n", 0, match.start()) + 1, match.end()) == 1
+
+
+def normalize(text: str) -> str:
+    return " ".join(normalize_words(text))
+
+
+def split_words(text: str) -> list[str]:
+    """Split a text at white space, and into characters in scripts without spaces."""
+    return (text if text.isascii() else _SPACELESS.sub(r" \1 ", text)).split()
+
+
+def join_scales(words: list[str]) -> list[str]:
+    """Multiply numbers by the scale after them: 1.5 million becomes 1500000, 1 thousand and 1 becomes 1001."""
+    return words if _SCALES.keys().isdisjoint(words) else _read_number_words(words, _SCALES)
+
+
+def drop_percent(words: list[str]) -> list[str]:
+    """Remove "percent", "per cent" and "pct" after a number, as normalisation removes %."""
+    if _PERCENT_WORDS.isdisjoint(words):
+        return words
+    spelled = _PERCENT.sub(r"\1", " ".join(words))
+    return spelled.split()
+
+
+def _separate_words(text: str) -> str:
+    """Remove punctuation, and put spaces around symbols and around the characters of scripts without spaces."""
+    if _HAS_THOUSANDS.search(text):
+        text = _THOUSANDS.sub(lambda match: re.sub(r"\D", "", match[0]), text)
+    if _HAS_DECIMAL.search(text):
+        text = _DECIMAL.sub(_canonical_decimal, text)
+    if "/" in text or "⁄" in text:
+        text = _FRACTION.sub(_SLASH, text)
+    if "=" in text or ">" in text:
+        text = _TYPED_OPERATOR.sub(lambda match: f" {_TYPED_OPERATORS.get(match[0], match[0])} ", text)
+    if "~" in text or "!" in text:
+        text = _NEGATION.sub("¬", text)
+    text = _UNIT.sub(r"\g<0> ", _MINUS.sub(_SIGN, _LEADING_ZEROS.sub("", text)))
+    if _ANY_SYMBOL.search(text):
+        text = _protect_symbols(text)
+    text = _INSIDE_WORD.sub("", _INITIALS.sub("", text)).translate(_SEPARATORS)
+    return text if text.isascii() else _SPACELESS.sub(r" \1 ", text)
+
+
+def _canonical_decimal(match: re.Match[str]) -> str:
+    integer, fraction = match[1] or "0", match[2].rstrip("0")
+    return f"{integer}{_POINT}{fraction}" if fraction else integer
+
+
+def _protect_symbols(text: str) -> str:
+    text = _PLUS_SIGN.sub("", _SUFFIX.sub(lambda match: match[0].translate(_PROTECTED), text))
+    text = _POWER.sub(f" {'^'.translate(_PROTECTED)} ", _UNIT_POWER.sub("", text))
+    text = _OPERATOR.sub(lambda match: f" {match[0].strip()} ".translate(_PROTECTED), text)
+    text = _EMPTY_BRACKETS.sub(lambda match: match[0].translate(_PROTECTED), text)
+    return _GROUP.sub(_protect_brackets, text)
+
+
+def _protect_brackets(match: re.Match[str]) -> str:
+    """Keep the brackets of a tuple, an interval or a term, but not those around a remark."""
+    if not _FORMULA.match(match[1]):
+        return match[0]
+    return f" {match[0][0].translate(_PROTECTED)} {match[1]} {match[0][-1].translate(_PROTECTED)} "
+
+
+def _read_number_words(words: Sequence[str], scales: Mapping[str, int]) -> list[str]:
+    """Replace number words by digits: twenty five, two hundred and six, minus five, twenty first (21st)."""
+    numbers: list[str] = []
+    position = 0
+    for start, (word, next_word) in enumerate(itertools.pairwise([*words, ""])):
+        if start < position:
+            continue
+        if word not in _SPELLED and word not in scales and next_word not in scales:
+            numbers.append(word)
+            continue
+        sign = "-" if word in _SIGN_WORDS and not (numbers and numbers[-1][-1].isdigit()) else ""
+        number, position = _read_number(words, start + len(sign), scales)
+        if number is None or (sign and not number[-1].isdigit()):
+            number, position, sign = word, start + 1, ""
+        numbers.append(sign + number)
+    return numbers
+
+
+def _read_number(words: Sequence[str], position: int, scales: Mapping[str, int]) -> tuple[str | None, int]:
+    """Return the number that starts at a word, in digits, and the position after it; None if there is none."""
+    start = position
+    total = Decimal(0)
+    value: Decimal | None = None
+    scale: int | None = None
+    while position < len(words):
+        word = words[position]
+        next_word = words[position + 1] if position + 1 < len(words) else ""
+        if word in scales and (scale is None or scales[word] < scale):
+            scale = scales[word]
+            total, value = total + (1 if value is None else value) * scale, None
+        elif word == "hundred" and (value is None or value < 100):
+            value = 100 * (Decimal(1) if value is None else value)
+        elif (
+            word == "and"
+            and position > start
+            and not (value or 0) % 100
+            and (next_word in _CARDINALS or (value is None and next_word.isdecimal()))
+        ):
+            pass
+        elif word in _ORDINALS or (word in _TENS and _ORDINALS.get(next_word, 99) < 10):
+            if position > start:
+                break
+            number = _TENS[word] + _ORDINALS[next_word] if word in _TENS else _ORDINALS[word]
+            suffix = "th" if number in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+            return f"{number}{suffix}", position + 1 + (word in _TENS)
+        elif word in _CARDINALS and (value is None or (value and not value % 100)):
+            value = (value or Decimal(0)) + _CARDINALS[word]
+            if word in _TENS and 0 < _CARDINALS.get(next_word, 0) < 10:
+                value, position = value + _CARDINALS[next_word], position + 1
+        elif value is None and _NUMERAL.fullmatch(word) and (scale is None or Decimal(word) < scale):
+            value = Decimal(word)
+        else:
+            break
+        position += 1
+    return (format((total + (value or 0)).normalize(), "f"), position) if position > start else (None, start)
+
+
+def _normalize_days(words: list[str]) -> list[str]:
+    """Write Jan 17th, 17 Jan and the 17th of January as January 17 and 17 January."""
+    days: list[str] = []
+    for position, word in enumerate(words):
+        before, after = days[-1:], words[position + 1 : position + 2]
+        if word == "of" and before and before[0].isdecimal() and after and after[0] in _MONTHS:
+            continue
+        if word[-2:] in _ORDINAL_SUFFIXES and (day := _ORDINAL.fullmatch(word)):
+            following = [following for following in words[position + 1 : position + 4] if following not in ("of", *ARTICLES)]
+            if not _MONTHS.keys().isdisjoint([*before, *following[:1]]):
+                word = day[1]
+        elif word in _MONTHS and any(neighbour[0].isdigit() for neighbour in (*before, *after)):
+            word = _MONTHS[word]
+        days.append(word)
+    return days

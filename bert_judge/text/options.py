@@ -1,0 +1,186 @@
+"""The options of a multiple-choice question, and the one that a reference names or a whole answer is."""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from bert_judge.text import extraction
+from bert_judge.text.extraction import phrase_pattern, strip_markup
+from bert_judge.text.normalization import ROMAN, normalize
+
+# Options that a letter may name when the question does not list them.
+UNLISTED = dict.fromkeys("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "")
+
+# The label of an option in a question: "(A)", "[A]", "A)", "A.", "A:", "A、", "- A)", "**A.**", "Option A:", "'A':"; in a line of
+# its own also "A - ", "A | " and "A ".
+_LABEL = re.compile(
+    r"(?:(?<![A-Za-z0-9_’.\-/\\(\[<])|(?<=[\[{])(?=['\"]))(?P<line>^[^\S\n]*(?:[-*+•>|][^\S\n]+)?(?:\[ ?\][^\S\n])?)?(?:\*\*|__)?"
+    r"(?:(?:Option|Choice|选项)[^\S\n]?)?(?P<open>[(\[（【<]|['\"])?(?P<letter>[A-Za-z])(?:\*\*)?"
+    r"(?P<close>[)\]）】>]\.?|[.:：、．]|['\"]:|[^\S\n][-–—|](?=\s)|\t| (?=[^\s=]))(?:\*\*|__)?(?=\s*[^\s)\]])",
+    re.MULTILINE,
+)
+# What may label options instead of letters.
+_NUMBERS = tuple(str(number) for number in range(1, 27))
+_NUMERALS = tuple(numeral for numeral, number in ROMAN.items() if numeral and number in _NUMBERS)
+# Line breaks of HTML and of escaped text; LaTeX around a label: "\textbf{(A)}\ 5 \qquad".
+_LINE_MARKUP = re.compile(r"</?(?:br|li|p)\s?/?>|\\n(?=\s?[(\[]?[A-Za-z][).\]:])")
+_LABEL_MARKUP = re.compile(r"\$?\\(?:text\w*|math\w*)\s?\{\s?(\([A-Z]\)|[A-Z]\.)\s?\}(?:\\ |[~$])?|\\q?quad(?![a-z])")
+_FULL_WIDTH_LETTERS = {0xFF21 + position: 0x41 + position for position in range(26)}
+_PAIRS = {"(": ")", "[": "]", "（": "）", "【": "】", "<": ">"}
+
+OPTION = phrase_pattern("option", "option_without_spaces")
+# A letter with a sign is another answer: a grade, a chemical or a programming language.
+SIGNED_LETTER = re.compile(r"\s*[A-Za-z](?:[+#*'′]{1,2}|-)[\s.]*")
+# An option that is the whole text, and what may surround its letter.
+_AROUND = r"(?:[^\w+#!'′^=<>~|&@%°¬±−\u2200-\u22ff♭♮♯-]|_)"
+_SINGLE_LETTER = re.compile(
+    rf"(?:[-–•]\s)?{_AROUND}{{0,6}}(?:{OPTION}\s?)?{_AROUND}{{0,4}}(<)?([A-Za-z])(?(1)>){_AROUND}{{0,6}}", re.IGNORECASE
+)
+_SEVERAL_LETTERS = re.compile(r"[A-Z](?:\s?(?:[,/&;、]|and\b|和)?\s?[A-Z])+")
+_LETTER_AND_TEXT = re.compile(
+    rf"(?:{OPTION}\s?)?([\s*_(\[（【<]{{0,4}})([A-Za-z])[\s*_]{{0,3}}([).:\]）】：、．\-–]|(?<=<[A-Za-z])>)[\s*_]{{0,4}}(\S.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+
+normalize_option = lru_cache(maxsize=1 << 15)(normalize)
+
+
+@lru_cache(maxsize=4096)
+def parse_options(question: str) -> Mapping[str, str]:
+    """Return the options of a question, letter → text, from the last list of them; empty without at least two, lettered from A.
+
+    Lines of options come before options within a line, capital letters before small ones.
+    """
+    runs: list[list[re.Match[str]]] = []
+    current: dict[tuple[str | None, str, bool, bool], list[re.Match[str]]] = {}
+    question = _LABEL_MARKUP.sub(r"\1", _LINE_MARKUP.sub("\n", question.translate(_FULL_WIDTH_LETTERS)))
+    for label in _LABEL.finditer(question):
+        letter, opening, closing = label["letter"], label["open"], label["close"]
+        is_line = label["line"] is not None
+        if (opening and opening not in "'\"" and not closing.startswith(_PAIRS[opening])) or (closing[0].isspace() and not is_line):
+            continue
+        # A run of lines, and a run of labels anywhere.
+        for lines_only in {is_line, False}:
+            style = (opening, closing, letter.isupper(), lines_only)
+            if letter in "Aa":
+                current[style] = [label]
+                runs.append(current[style])
+            elif style in current and ord(letter) == ord(current[style][-1]["letter"]) + 1:
+                current[style].append(label)
+    run = max(filter(_is_list, runs), key=lambda run: (run[0]["letter"].isupper(), _is_lines(run), run[-1].start()), default=None)
+    if run is None:
+        return {}
+    run = max((other for other in runs if other[0] is run[0]), key=len)
+    ends = [*(label.start() for label in run[1:]), len(question)]
+    texts = [question[label.end() : end].strip() for label, end in zip(run, ends, strict=True)]
+    # Instructions may follow the last option.
+    texts[-1] = re.split(r"\n\s*\n" if any("\n" in text for text in texts[:-1]) else r"\n", texts[-1], maxsplit=1)[0]
+    if run[0]["open"] in ("'", '"'):
+        texts = [re.split(r"['\"],?\s*(?:$|['\"}\]])", text.lstrip(" '\""), maxsplit=1)[0] for text in texts]
+    return {
+        label["letter"].upper(): text.strip(" \t\n*_,;|，；").removesuffix(" or") for label, text in zip(run, texts, strict=True)
+    }
+
+
+def _is_list(run: Sequence[re.Match[str]]) -> bool:
+    """Return whether labels are a list of options; within a line, "A." and "A:" are often no labels."""
+    return len(run) >= (2 if (_is_lines(run) and run[0]["close"] != " ") or run[0]["close"] not in " .:" else 3)
+
+
+def _is_lines(run: Sequence[re.Match[str]]) -> bool:
+    return all(label["line"] is not None for label in run)
+
+
+class Expectation(NamedTuple):
+    """What the references of a multiple-choice question expect.
+
+    Attributes:
+        options: letter → text; the texts are empty if the question does not list them.
+        correct: letters of the correct options; several letters where several options together are correct.
+        by_letter: a reference names its option by letter.
+        labels: the numbers or numerals that label the options in the question; empty if letters do.
+    """
+
+    options: Mapping[str, str]
+    correct: frozenset[str]
+    by_letter: bool
+    labels: tuple[str, ...] = ()
+
+
+@lru_cache(maxsize=4096)
+def expected_choice(question: str, references: tuple[str, ...]) -> Expectation | None:
+    """Return which options the references name, by letter or by text; None if they name none.
+
+    Letters decide if there are any: "B", "(b)", "**B.**", "B) Paris", "Option B", and "A, C" for several options.
+    """
+    options = parse_options(question)
+    for labels in (_NUMBERS, _NUMERALS):
+        if options or labels[1] not in question.upper():
+            continue
+        labels = labels[: len(parse_options(write_letters(question, labels)))]
+        texts = parse_options(write_letters(question, labels))
+        # Of "1) 2 2) 4", the answer 2 would be a label and an option; a question after a list is about its items.
+        if texts and {*labels, *UNLISTED}.isdisjoint(texts.values()) and "?" not in question[question.upper().rfind(labels[-1]) :]:
+            answers = [write_letters(extraction.extract_reference(reference), labels) for reference in references]
+            if correct := [letter for answer in answers if (letter := match_option(answer, texts))]:
+                return Expectation(texts, frozenset(correct), False, labels)
+    options = options or UNLISTED
+    letters = [letter for reference in references if (letter := name_option(extraction.extract_reference(reference), options))]
+    if len(references) == 2 == len(letters) and normalize_option(options.get(letters[0], "")) == normalize_option(references[1]):
+        # [letter, option text] of an option whose text is a letter too.
+        letters = letters[:1]
+    answers = [normalize_option(strip_markup(extraction.extract_reference(reference))) for reference in references]
+    correct = letters or [letter for letter, text in options.items() if text and normalize_option(text) in answers]
+    return Expectation(options, frozenset(correct), bool(letters)) if correct else None
+
+
+def write_letters(text: str, labels: tuple[str, ...]) -> str:
+    """Write numbers or numerals that label options as letters, where they are in brackets or before a mark or verb: (iii), (C)."""
+    if not labels:
+        return text
+    mention = (
+        rf"(?<![\w.,:/$€£+−^=-])(?<!\w[(\[])({'|'.join(sorted(labels, reverse=True))})(?=[)\]}}）】>][^\w(]|[.:、]\*{{0,2}}\s"
+        r"|[)\]}）】>*_.:、\"'`”$]{0,5}\s*(?:\Z|\n|[,;!?(—–。，；！]|(?:is|was|because|since|and|or)\b))"
+    )
+    return re.sub(mention, lambda match: chr(ord("A") + labels.index(match[0].upper())), text, flags=re.IGNORECASE)
+
+
+def name_option(reference: str, options: Mapping[str, str]) -> str | None:
+    """Return the letter, or letters, by which a reference names options."""
+    is_listed = options is not UNLISTED
+    if SIGNED_LETTER.fullmatch(reference):
+        return None
+    text = strip_markup(reference)
+    if (letter := _SINGLE_LETTER.fullmatch(text)) and (is_listed or text != letter[2] or letter[2].isupper()):
+        return letter[2].upper() if letter[2].upper() in options else None
+    if is_listed and any(normalize_option(text) == normalize_option(option) for option in options.values() if option):
+        return None
+    if is_listed and _SEVERAL_LETTERS.fullmatch(text):
+        letters = sorted(set(re.findall(r"[A-Z]", text)))
+        return "".join(letters) if all(letter in options for letter in letters) else None
+    if match := _LETTER_AND_TEXT.fullmatch(text):
+        # Without a list of options, "A. Lincoln" is a name.
+        is_label = (match[2].isupper() and (is_listed or match[3] in ")]）】")) or (
+            match[1].strip() in ("(", "[") and match[3] in ")]）】"
+        )
+        if is_label and match[2].upper() in options:
+            return match[2].upper()
+    return None
+
+
+def match_option(text: str, options: Mapping[str, str]) -> str | None:
+    """Return the letter of the option that the whole text is: "B", "(b).", "**B) Paris**", "Paris"; None for any other text."""
+    if SIGNED_LETTER.fullmatch(text):
+        return None
+    text = strip_markup(text)
+    if (letter := _SINGLE_LETTER.fullmatch(text)) and letter[2].upper() in options:
+        return letter[2].upper()
+    normalized = normalize(text)
+    matches = [letter for letter, option in options.items() if option and normalize_option(option) == normalized]
+    if len(matches) == 1:
+        return matches[0]
+    match = _LETTER_AND_TEXT.fullmatch(text)
+    if match and match[2].upper() in options and normalize(strip_markup(match[4])) == normalize_option(options[match[2].upper()]):
+        return match[2].upper()
+    return None

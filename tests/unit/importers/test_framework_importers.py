@@ -1,0 +1,365 @@
+"""What each framework's file says, read to the same answers."""
+
+from __future__ import annotations
+
+import json
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from framework_files import (
+    FIXTURES,
+    TIME,
+    batch_request,
+    batch_response,
+    document,
+    helm_state,
+    jsonl,
+    judgelm_row,
+    lighteval_row,
+    lm_eval_row,
+    made,
+    read,
+)
+
+from bert_judge.importers import frameworks
+from bert_judge.importers.companion_files import CompanionFiles
+from bert_judge.runtime.errors import InputError
+
+# --- lm-evaluation-harness ---
+
+
+def test_samples_that_the_harness_wrote_itself() -> None:
+    paths = {path.name.split("_2026")[0]: path for path in (FIXTURES / "lm_eval" / "dummy").glob("*.jsonl")}
+    answers, found = read(paths["samples_gsm8k_sums"], "lm_eval")
+    assert [(a.references, a.candidate, a.model, a.task, a.id) for a in answers] == [
+        (("1253", "1,253"), "lol", "dummy", "gsm8k_sums", "0"),
+        (("8",), "lol", "dummy", "gsm8k_sums", "1"),
+        (("72",), "lol", "dummy", "gsm8k_sums", "2"),
+    ]
+    assert answers[1].question == "Wie viele Füße haben zwei Kühe?"
+    assert found.skipped == {"another filter of the same document": 3}
+    answers, found = read(paths["samples_planets"], "lm_eval")
+    assert answers == [] and found.skipped == {"a task scored by likelihood, without generated text": 2}
+    answers, _ = read(paths["samples_capitals"], "lm_eval")
+    assert [a.attempt for a in answers] == [0, 1]
+    assert answers[0].references == ("Yamoussoukro", "the city's name is Yamoussoukro")
+
+
+@pytest.mark.parametrize(
+    ("task", "changes", "question", "references"),
+    [
+        ("gsm8k", {}, "Wie viele?", ("1253", "1,253")),
+        ("gsm8k_cot", {"target": "1,253"}, "Wie viele?", ("1,253",)),
+        ("minerva_math_algebra", {"doc": {"problem": "x?"}, "target": r"So \boxed{\frac{1}{2}}."}, "x?", (r"\frac{1}{2}",)),
+        ("hendrycks_math", {"doc": {"problem": "x?", "answer": "7"}, "target": r"\boxed{07}"}, "x?", ("7",)),
+        ("triviaqa", {"doc": {"question": "q?", "answer": {"value": "Rome", "aliases": ["Roma", "Rome"]}}}, "q?", ("Rome", "Roma")),
+        ("squadv2", {"doc": {"question": "q?", "answers": {"text": ["a", "b"]}}}, "q?", ("a", "b")),
+        ("drop", {"doc": {"question": "q?", "answers": [["3"], ["two", "one"]]}}, "q?", ("3", "two, one")),
+        ("nq_open", {"doc": {"question": "q?"}, "target": "['a', \"b's\"]"}, "q?", ("a", "b's")),
+        ("other", {"doc": {"text": "t"}, "target": " yes"}, "Question: an example\n\nQuestion: Wie viele?\nAnswer:", ("yes",)),
+        ("other", {"doc": {"question": "q?"}, "target": "[not a list]"}, "q?", ("[not a list]",)),
+        ("mmlu", {"doc": {"question": "q?", "choices": ["x", "y"]}, "target": "1"}, "q?\n(A) x\n(B) y", ("B", "y")),
+        ("mmlu", {"doc": {"question": "q?", "choices": ["x", "y"]}, "target": "y"}, "q?\n(A) x\n(B) y", ("B", "y")),
+        ("cmmlu", {"doc": {"Question": "q?", "A": "x", "B": "y", "C": "z"}, "target": "B"}, "q?\n(A) x\n(B) y\n(C) z", ("B", "y")),
+    ],
+)
+def test_references_are_what_the_task_means(
+    tmp_path: Path, task: str, changes: dict[str, Any], question: str, references: tuple[str, ...]
+) -> None:
+    path = jsonl(tmp_path / "m" / f"samples_{task}_{TIME}.jsonl", [lm_eval_row(**changes)])
+    [answer], _ = read(path, "lm_eval")
+    assert (answer.question, answer.references, answer.candidate) == (question, references, "The answer is 1253.")
+
+
+def test_the_models_name_comes_from_the_results_or_the_folder(tmp_path: Path) -> None:
+    path = made(tmp_path, "lm_eval")
+    assert read(path, "lm_eval")[0][0].model == "org/name"
+    document(path.parent / f"results_{TIME}.json", {"model_name": "the/real__one"})
+    assert read(path, "lm_eval")[0][0].model == "the/real__one"
+
+
+# --- the others ---
+
+
+@pytest.mark.parametrize(
+    ("rows", "question", "references"),
+    [
+        ([lighteval_row()], "Capital of France?", ("Paris",)),
+        ([{f"__{name}__": value for name, value in lighteval_row().items()}], "Capital of France?", ("Paris",)),
+        ([lighteval_row(doc={"query": "q?", "choices": ["x", "y"], "gold_index": 1})], "q?\n(A) x\n(B) y", ("B", "y")),
+        ([lighteval_row(doc={"query": "q?\nA. x\nB. y", "choices": [" A", " B"], "gold_index": 1})], "q?\nA. x\nB. y", ("B",)),
+    ],
+)
+def test_lighteval_in_all_its_spellings(tmp_path: Path, rows: list[Any], question: str, references: tuple[str, ...]) -> None:
+    path = made(tmp_path, "lighteval", rows)
+    assert frameworks.detect(path) == "lighteval"
+    answers, _ = read(path, "lighteval")
+    assert [(a.question, a.references, a.candidate, a.attempt) for a in answers] == [
+        (question, references, "It is Paris.", 0),
+        (question, references, "Lyon", 1),
+    ]
+    assert (answers[0].model, answers[0].task) == ("org/name", "a:capitals:0")
+
+
+def test_helm_generation_and_multiple_choice(tmp_path: Path) -> None:
+    joint = helm_state(output_mapping={"A": "Lyon", "B": "Paris"})
+    calibrated = helm_state(reference_index=1, request_mode="calibration")
+    answers, found = read(made(tmp_path, "helm", [helm_state(), joint, calibrated]), "helm")
+    assert [(a.question, a.references) for a in answers] == [
+        ("Capital of France?", ("Paris",)),
+        ("Capital of France?\n(A) Lyon\n(B) Paris", ("B", "Paris")),
+    ]
+    assert (answers[0].model, answers[0].task, answers[0].id) == ("openai/gpt2", "capitals:subject=a", "id3")
+    assert found.skipped == {"an option scored by likelihood, without generated text": 1}
+
+
+def test_openai_batch_joins_three_files_by_id(tmp_path: Path) -> None:
+    path = made(tmp_path, "openai_batch")
+    requests = jsonl(tmp_path / "input.jsonl", [batch_request()])
+    gold = tmp_path / "gold.csv"
+    gold.write_text('custom_id,answer\nq3,"[""Paris"", ""City of Light""]"\nq4,x\n', "utf-8")
+    [answer], _ = read(path, "openai_batch", CompanionFiles(gold, requests))
+    assert (answer.question, answer.references, answer.candidate, answer.model, answer.id) == (
+        "Capital of France?",
+        ("Paris", "City of Light"),
+        "It is Paris.",
+        "gpt-4o-mini",
+        "q3",
+    )
+    own = jsonl(tmp_path / "own.jsonl", [batch_request(metadata={"reference": "Paris"})])
+    assert read(path, "openai_batch", CompanionFiles(requests=own))[0][0].references == ("Paris",)
+
+
+def test_a_batch_of_anthropic(tmp_path: Path) -> None:
+    message = {"model": "claude", "role": "assistant", "content": [{"type": "text", "text": "Paris"}]}
+    rows = [
+        {"custom_id": "q3", "result": {"type": "succeeded", "message": message}},
+        {"custom_id": "q4", "result": {"type": "expired"}},
+        {"custom_id": "q5", "result": {"type": "errored", "error": {"type": "error", "error": {"message": "too long"}}}},
+    ]
+    path = made(tmp_path, "openai_batch", rows)
+    assert frameworks.detect(path) == "openai_batch"
+    requests = jsonl(
+        tmp_path / "input.jsonl", [{"custom_id": "q3", "params": {"messages": [{"role": "user", "content": "Capital?"}]}}]
+    )
+    gold = jsonl(tmp_path / "gold.jsonl", [{"custom_id": "q3", "answer": {"value": "Paris", "aliases": []}}])
+    [answer], found = read(path, "openai_batch", CompanionFiles(gold, requests))
+    assert (answer.question, answer.references, answer.candidate, answer.model) == ("Capital?", ("Paris",), "Paris", "claude")
+    assert dict(found.unreadable) == {"the request failed: expired": 1, "the request failed: too long": 1}
+
+
+def test_logs_of_inspect_are_read_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "inspect_ai", None)
+    answers, _ = read(FIXTURES / "inspect" / "capitals.eval", "inspect")
+    told = {(a.id, a.attempt): (a.question, a.references, a.candidate) for a in answers}
+    assert told == {("france", n): ("What is the capital of France?", ("Paris",), "It is Paris") for n in (0, 1)} | {
+        ("austria", n): ("Hauptstadt von Österreich?", ("Wien", "Vienna"), "Graz, glaube ich") for n in (0, 1)
+    }
+    assert [answer.id for answer in answers] == ["france", "france", "austria", "austria"]
+    assert {(a.model, a.task) for a in answers} == {("told/answers", "capitals")}
+    assert sorted(read(FIXTURES / "inspect" / "capitals.json", "inspect")[0], key=str) == sorted(answers, key=str)
+    [planet], _ = read(FIXTURES / "inspect" / "planets.eval", "inspect")
+    assert (planet.question, planet.references) == ("Which planet is the largest?\n(A) Mars\n(B) Jupiter", ("B", "Jupiter"))
+
+
+def long_log(path: Path, rows: int, missing: int = 0) -> Path:
+    """A log as inspect writes it, of samples that differ in their ids; the last ones are in its list alone."""
+    log = json.loads((FIXTURES / "inspect" / "capitals.json").read_text("utf-8"))
+    sample = log.pop("samples")[0] | {"epoch": 1}
+    log["eval"]["dataset"]["sample_ids"] = [f"q{number}" for number in range(rows)]
+    log["eval"]["config"]["epochs"] = 1
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for number in reversed(range(rows - missing)):
+            archive.writestr(f"samples/q{number}_epoch_1.json", json.dumps(sample | {"id": f"q{number}"}))
+        archive.writestr("_journal/start.json", json.dumps(log))
+    return path
+
+
+def test_samples_that_a_stopped_run_did_not_reach_are_no_fault(tmp_path: Path) -> None:
+    answers, found = read(long_log(tmp_path / "a.eval", 6, missing=1), "inspect")
+    assert [answer.id for answer in answers] == [f"q{number}" for number in range(5)] and not found.unreadable
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 no archive", b"{}"])
+def test_what_is_no_log_of_inspect(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "a.eval"
+    path.write_bytes(content)
+    with pytest.raises(InputError) as caught:
+        read(path, "inspect")
+    assert str(path) in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_logs_of_inspect_of_2024(tmp_path: Path) -> None:
+    sample = {
+        "id": 1,
+        "epoch": 1,
+        "input": [{"role": "system", "content": "s"}, {"role": "user", "content": "Capital?"}],
+        "choices": ["Rome", "Paris"],
+        "target": "B",
+        "output": {"model": "m", "choices": [{"message": {"role": "assistant", "content": "ANSWER: B"}, "stop_reason": "stop"}]},
+    }
+    log = {"version": 1, "status": "success", "eval": {"task": "capitals", "model": "openai/gpt-4", "dataset": {}}, "plan": {}}
+    path = document(tmp_path / "2024-05-01_capitals.json", log | {"samples": [sample, sample | {"output": {"choices": []}}]})
+    assert frameworks.detect(path) == "inspect"
+    answers, _ = read(path, "inspect")
+    assert [(a.question, a.references, a.candidate, a.model, a.task) for a in answers] == [
+        ("Capital?\n(A) Rome\n(B) Paris", ("B", "Paris"), text, "openai/gpt-4", "capitals") for text in ("ANSWER: B", "")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "question", "references", "candidate"),
+    [
+        ({"resps": ["Paris"], "target": "Paris"}, "Wie viele?", ("Paris",), "Paris"),
+        ({"target": "True", "doc": {"question": "q?"}}, "q?", ("true", "yes"), None),
+        (
+            {"target": "2", "doc": {"question": "q?", "choices": {"text": ["x", "y"], "label": ["1", "2"]}}},
+            "q?\n(A) x\n(B) y",
+            ("B", "y"),
+            None,
+        ),
+        ({"target": "(B)", "doc": {"Question": "q?", "choices": ["x", "y"]}}, "q?\n(A) x\n(B) y", ("B", "y"), None),
+        ({"target": " ", "doc": {"question": "q?", "best_answer": "a", "correct_answers": ["a", "b"]}}, "q?", ("a", "b"), None),
+        ({"target": "The answer is 11.", "doc": {"question": "q?", "answer_number": 11}}, "q?", ("11",), None),
+        (
+            {"arguments": {"gen_args_0": {"arg_0": ['[{"role": "user", "content": "q?"}]']}}, "doc": {}, "target": "a"},
+            "q?",
+            ("a",),
+            None,
+        ),
+        ({"arguments": None, "doc": {}, "target": "a"}, "", ("a",), None),
+    ],
+)
+def test_other_forms_of_samples(
+    tmp_path: Path, changes: dict[str, Any], question: str, references: tuple[str, ...], candidate: str | None
+) -> None:
+    path = jsonl(tmp_path / "m" / f"samples_t_{TIME}.jsonl", [lm_eval_row(**changes)])
+    [answer], _ = read(path, "lm_eval")
+    assert (answer.question, answer.references, answer.candidate) == (question, references, candidate or "The answer is 1253.")
+
+
+def test_a_run_has_the_model_of_its_own_results(tmp_path: Path) -> None:
+    other = TIME.replace("2026", "2025")
+    for time, results in (
+        (TIME, {"model_name": "org/small"}),
+        (other, {"config": {"model_args": "pretrained=org/big,dtype=auto"}}),
+    ):
+        document(tmp_path / f"results_{time}.json", results)
+        jsonl(tmp_path / f"samples_t_{time}.jsonl", [lm_eval_row()])
+    models = [read(tmp_path / f"samples_t_{time}.jsonl", "lm_eval")[0][0].model for time in (TIME, other)]
+    assert models == ["org/small", "org/big"]
+
+
+def test_an_index_means_a_choice_of_the_task(tmp_path: Path) -> None:
+    path = jsonl(tmp_path / f"samples_boolq_{TIME}.jsonl", [lm_eval_row(target="1", doc={"question": "q?", "label": 1})])
+    document(tmp_path / f"results_{TIME}.json", {"model_name": "m", "configs": {"boolq": {"doc_to_choice": [" no", " yes"]}}})
+    assert read(path, "lm_eval")[0][0].references == ("yes",)
+
+
+def test_openai_batch_of_the_responses_interface(tmp_path: Path) -> None:
+    body = {
+        "model": "m",
+        "output": [{"type": "reasoning"}, {"type": "message", "content": [{"type": "output_text", "text": "Paris"}]}],
+    }
+    path = made(tmp_path, "openai_batch", [batch_response(response={"status_code": 200, "body": body})])
+    requests = jsonl(
+        tmp_path / "input.jsonl", [{"custom_id": "q3", "body": {"input": "Capital?", "metadata": {"reference": "Paris"}}}]
+    )
+    [answer], _ = read(path, "openai_batch", CompanionFiles(requests=requests))
+    assert (answer.question, answer.candidate) == ("Capital?", "Paris")
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ({"choices": 5}, "no answer"),
+        ({"choices": [{"message": {"content": {"a": 1}}}]}, "is {'a': 1}; give a text"),
+        ({"output": [5, {"type": "message", "content": [{"text": [1]}]}]}, "is [1]; give a text"),
+    ],
+)
+def test_a_response_of_another_form_is_counted(tmp_path: Path, body: dict[str, Any], says: str) -> None:
+    path = made(tmp_path, "openai_batch", [batch_response(response={"status_code": 200, "body": body})])
+    requests = jsonl(tmp_path / "input.jsonl", [batch_request(messages=5, metadata={"reference": "Paris"})])
+    answers, found = read(path, "openai_batch", CompanionFiles(requests=requests))
+    assert answers == [] and dict(found.unreadable) == {says: 1}
+
+
+def test_judgelm_has_several_answers_in_a_line(tmp_path: Path) -> None:
+    answers, _ = read(made(tmp_path, "judgelm"), "judgelm")
+    assert [(a.candidate, a.model, a.references, a.id) for a in answers] == [
+        ("It is Paris.", "alpaca", ("Paris",), "3"),
+        ("Lyon", "vicuna", ("Paris",), "3"),
+    ]
+    row = judgelm_row(answer3_body="Rome", answer3_model_id="llama")
+    del row["reference"]
+    beside = jsonl(tmp_path / "references.jsonl", [{"question_id": 3, "reference": {"text": "Paris"}}])
+    answers, _ = read(jsonl(tmp_path / "more.jsonl", [row]), "judgelm", CompanionFiles(beside))
+    assert [(a.model, a.references) for a in answers] == [(name, ("Paris",)) for name in ("alpaca", "vicuna", "llama")]
+
+
+def test_bert_as_a_judge_joins_lists_by_their_order(tmp_path: Path) -> None:
+    path = made(tmp_path, "bert_as_a_judge", ["It is Paris.", "Bonn"])
+    questions = jsonl(
+        tmp_path / "task.jsonl", [{"question": "France?", "reference": "Paris"}, {"question": "Germany?", "reference": "Berlin"}]
+    )
+    scores = document(tmp_path / "scores.json", [0.99, 0])
+    answers, _ = read(path, "bert_as_a_judge", CompanionFiles(questions, scores=scores))
+    assert [(a.question, a.references, a.candidate, a.label) for a in answers] == [
+        ("France?", ("Paris",), "It is Paris.", 0.99),
+        ("Germany?", ("Berlin",), "Bonn", 0.0),
+    ]
+    assert (answers[0].model, answers[0].task) == ("Llama-3.2-1B", "capitals")
+
+
+@pytest.mark.parametrize(
+    ("candidates", "questions", "scores", "says"),
+    [
+        (["a", "b"], 1, None, "has more answers than the references have questions (1)"),
+        (["a"], 2, None, "has fewer answers than the references have questions (2)"),
+        (["a"], 4, None, "has fewer answers than the references have questions (4)"),
+        (["a", "b"], 2, [1], "has fewer scores (1) than there are answers"),
+        (["a", "b"], 2, [1, 0, 1], "has more scores than there are answers (2)"),
+        (["a", ["b"]], 2, None, "item 2 is \"['b']\"; candidates.json is a list of texts"),
+    ],
+)
+def test_lists_that_do_not_fit_are_refused(
+    tmp_path: Path, candidates: list[Any], questions: int, scores: list[Any] | None, says: str
+) -> None:
+    path = made(tmp_path, "bert_as_a_judge", candidates)
+    asked = jsonl(tmp_path / "task.jsonl", [{"question": "q", "reference": "r"}] * questions)
+    given = None if scores is None else document(tmp_path / "scores.json", scores)
+    with pytest.raises(InputError) as caught:
+        read(path, "bert_as_a_judge", CompanionFiles(asked, scores=given))
+    assert says in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("requests", "says"),
+    [
+        ([batch_request(), batch_request()], "line 2: duplicate custom_id 'q3'; make the ids unique"),
+        ([batch_request() | {"custom_id": ["q3"]}], "line 1: column 'custom_id' is ['q3']; give a text"),
+        ([batch_request(metadata={"reference": {"a": 1}})], "line 1: column 'body.metadata.reference' is {'a': 1}; give a text"),
+    ],
+)
+def test_requests_that_make_no_sense_are_refused(tmp_path: Path, requests: list[Any], says: str) -> None:
+    path = made(tmp_path, "openai_batch")
+    told = jsonl(tmp_path / "input.jsonl", requests)
+    with pytest.raises(InputError) as caught:
+        read(path, "openai_batch", CompanionFiles(requests=told))
+    assert str(caught.value) == f"{told}: {says}"
+
+
+def test_second_files_have_ids_once(tmp_path: Path) -> None:
+    path = made(tmp_path, "openai_batch")
+    twice = jsonl(tmp_path / "gold.jsonl", [{"custom_id": "é", "reference": "a"}] * 2)
+    with pytest.raises(InputError, match=r"line 2: duplicate custom_id 'é'"):
+        read(path, "openai_batch", CompanionFiles(twice))
+    odd = jsonl(tmp_path / "odd.jsonl", [{"custom_id": "a", "reference": "a"}, {"custom_id": {}, "reference": "a"}])
+    with pytest.raises(InputError, match=r"line 2: column 'custom_id' is \{\}; give a text"):
+        read(path, "openai_batch", CompanionFiles(odd))
+    nameless = jsonl(tmp_path / "other.jsonl", [{"reference": "a"}])
+    with pytest.raises(InputError, match="no column of ids; add one of custom_id"):
+        read(path, "openai_batch", CompanionFiles(nameless))

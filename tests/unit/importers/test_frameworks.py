@@ -1,0 +1,162 @@
+"""Other frameworks' files: each known by its content, and refused in one clear line when it is broken."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from framework_files import (
+    FIXTURES,
+    batch_response,
+    binary,
+    changed,
+    cut,
+    helm,
+    helm_state,
+    jsonl,
+    judgelm_row,
+    lighteval_row,
+    lm_eval_row,
+    made,
+    read,
+)
+
+from bert_judge.config import Import
+from bert_judge.importers import files, frameworks
+from bert_judge.runtime.errors import InputError
+
+
+@pytest.mark.parametrize("framework", sorted(set(frameworks.FRAMEWORKS) - {"inspect"}))
+def test_a_file_is_known_by_what_is_in_it(tmp_path: Path, framework: str) -> None:
+    assert frameworks.detect(made(tmp_path, framework)) == framework
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.jsonl", '{"question": "a", "references": "b"}\n'),
+        ("a.json", '{"a": 1}'),
+        ("a.json", '[{"a": 1}]'),
+        ("a.csv", "a,b\n1,2\n"),
+    ],
+)
+def test_plain_files_are_nobodys(tmp_path: Path, name: str, content: str) -> None:
+    (tmp_path / name).write_text(content)
+    assert frameworks.detect(tmp_path / name) is None
+
+
+NO_REFERENCE = "no reference; import it with its references: bert-judge import {} --references FILE -o answers.jsonl"
+
+# --- a row that makes no sense costs that row, and says why ---
+
+
+@pytest.mark.parametrize(
+    ("framework", "row", "says"),
+    [
+        ("lm_eval", changed(lm_eval_row(), "resps", []), "its resps are []"),
+        ("lm_eval", changed(lm_eval_row(), "resps", "text"), "its resps are text"),
+        ("lm_eval", changed(lm_eval_row(), "resps", [[{"a": 1}]]), "is {'a': 1}; give a text"),
+        ("lm_eval", {k: v for k, v in lm_eval_row().items() if k != "doc"}, "no 'doc', which every logged sample has"),
+        ("lighteval", changed(lighteval_row(), "doc.gold_index", [4]), "the correct option is [4] of 1"),
+        ("helm", changed(helm_state(), "result", {"success": False, "error": "timeout"}), "the request failed: timeout"),
+        ("helm", changed(helm_state(), "result", None), "the request failed: no result"),
+        ("helm", changed(helm_state(), "instance.references", []), "no reference"),
+        (
+            "openai_batch",
+            batch_response(),
+            NO_REFERENCE.format("output.jsonl"),
+        ),
+        (
+            "openai_batch",
+            batch_response(response=None, error={"code": "batch_expired", "message": "too late"}),
+            "the request failed: too late",
+        ),
+        ("openai_batch", changed(batch_response(), "response.status_code", 429), "the request failed: no response"),
+        (
+            "judgelm",
+            judgelm_row(reference=None),
+            NO_REFERENCE.format("samples.jsonl"),
+        ),
+    ],
+)
+def test_a_row_without_an_answer_is_counted_with_its_reason(tmp_path: Path, framework: str, row: dict[str, Any], says: str) -> None:
+    answers, found = read(made(tmp_path, framework, [row]), framework)
+    assert answers == [] and dict(found.unreadable) == {says: 1}
+
+
+# --- a broken file is refused in one line ---
+
+BROKEN: list[tuple[str, Callable[[Path], Path], str]] = [
+    ("lm_eval", lambda folder: cut(made(folder, "lm_eval"), 50), "line 1 is not JSON"),
+    ("lm_eval", lambda folder: cut(made(folder, "lm_eval"), 0), "the file has no rows"),
+    ("lm_eval", lambda folder: binary(made(folder, "lm_eval")), "not UTF-8 text"),
+    ("lighteval", lambda folder: cut(made(folder, "lighteval"), 50), "not a readable parquet file"),
+    ("helm", lambda folder: cut(made(folder, "helm"), 300), "not a complete JSON file"),
+    ("helm", lambda folder: helm(folder / "s.json", ["x"]), "item 1 is not an object; check the format"),
+    ("helm", lambda folder: folder / "none.json", "no such file"),
+    ("openai_batch", lambda folder: jsonl(folder / "o.jsonl", [[1]]), "line 1 is a JSON list"),
+    ("judgelm", lambda folder: cut(made(folder, "judgelm"), 20), "line 1 is not JSON"),
+    (
+        "bert_as_a_judge",
+        lambda folder: made(folder, "bert_as_a_judge"),
+        "contains answers only; name the file of questions and references",
+    ),
+]
+
+
+@pytest.mark.parametrize(("framework", "make", "says"), BROKEN)
+def test_a_broken_file_is_one_line(tmp_path: Path, framework: str, make: Callable[[Path], Path], says: str) -> None:
+    path = make(tmp_path)
+    with pytest.raises(InputError) as caught:
+        read(path, framework)
+    assert str(path) in str(caught.value) and says in str(caught.value) and "\n" not in str(caught.value)
+
+
+# --- in a configuration ---
+
+
+def test_a_configuration_reads_a_frameworks_file_by_itself_or_by_its_name(tmp_path: Path) -> None:
+    path = made(tmp_path, "lm_eval", [lm_eval_row(), lm_eval_row(filter="flexible-extract"), lm_eval_row(doc_id=8)])
+    for format in ("auto", "lm_eval"):
+        entry = Import.model_validate({"path": str(path), "format": format})
+        assert files.distinct_models(entry, path) == ["org/name"]
+        spec = entry.model_dump(mode="json", exclude={"path"})
+        frame = files.read_rows(spec, path, {"task": "gsm8k_cot"}, ["question", "references", "candidate"], model="org/name")
+        assert frame["candidate"].tolist() == ["The answer is 1253."] * 2
+    with pytest.raises(InputError, match="no row is left where 'task' is 'other'"):
+        files.read_rows(spec, path, {"task": "other"}, ["candidate"])
+    mapped = Import.model_validate(
+        {"path": str(path), "columns": {"question": "target", "references": "target", "candidate": "filter"}}
+    )
+    raw = files.read_rows(mapped.model_dump(mode="json", exclude={"path"}), path, None, ["candidate"])
+    assert raw["candidate"].tolist() == ["strict-match", "flexible-extract", "strict-match"]
+
+
+def test_a_file_without_an_answer_says_why(tmp_path: Path) -> None:
+    path = next((FIXTURES / "lm_eval" / "dummy").glob("samples_planets*"))
+    with pytest.raises(InputError, match=r"2 skipped: a task scored by likelihood.*; there is no answer to import"):
+        files.read_rows(Import(path=str(path)).model_dump(mode="json", exclude={"path"}), path, None, ["candidate"])
+
+
+def test_answers_of_a_framework_as_plain_rows(tmp_path: Path) -> None:
+    path = made(tmp_path, "judgelm")
+    rows = list(frameworks.read_answer_records(path, "judgelm"))
+    assert [(place, row["references"], row["model"]) for place, row in rows] == [
+        ("line 1", ["Paris"], "alpaca"),
+        ("line 1", ["Paris"], "vicuna"),
+    ]
+
+
+def test_the_workflow_can_list_models_without_the_heavy_libraries(tmp_path: Path) -> None:
+    path = made(tmp_path, "helm")
+    code = (
+        "import sys; from pathlib import Path; from bert_judge.config import Import\n"
+        "from bert_judge.importers import files\n"
+        f"assert files.distinct_models(Import(path='x'), Path({str(path)!r})) == ['openai/gpt2']\n"
+        "print([name for name in ('torch', 'transformers', 'inspect_ai') if name in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -1,0 +1,33 @@
+"""Texts in other scripts and languages are recognised; English, formulas and code are not."""
+
+from __future__ import annotations
+
+import pytest
+
+from bert_judge.text.languages import UNKNOWN_LANGUAGE, UNKNOWN_SCRIPT, unfamiliar_text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("What is the capital of France? It is Paris.", None),
+        ("Paris", None),
+        ("", None),
+        (r"\frac{1}{2} + x^2 = 3", None),
+        ("def f(x): return x + 1", None),
+        ("The word for water is 水.", None),
+        ("日本の首都はどこですか？ 東京です。", UNKNOWN_SCRIPT),
+        ("Какая столица Франции? Париж", UNKNOWN_SCRIPT),
+        ("ما هي عاصمة فرنسا؟ باريس", UNKNOWN_SCRIPT),
+        ("Was ist die Hauptstadt von Frankreich? Die Hauptstadt ist Paris und nicht Lyon.", UNKNOWN_LANGUAGE),
+        ("¿Cuál es la capital de Francia? La capital es París y no es una ciudad del sur.", UNKNOWN_LANGUAGE),
+        ("Quelle est la capitale de la France ? C'est Paris, qui est dans le nord.", UNKNOWN_LANGUAGE),
+        ("Who wrote 'Die Leiden des jungen Werthers'? It was written by Goethe.", None),
+    ],
+)
+def test_text_is_familiar(text: str, expected: str | None) -> None:
+    assert unfamiliar_text(text, ["en"]) == expected
+
+
+def test_unknown_training_languages_flag_nothing() -> None:
+    assert unfamiliar_text("日本の首都はどこですか？", []) is None
