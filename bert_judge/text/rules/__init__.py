@@ -1,0 +1,64 @@
+"""Rule modules that judge an answer where they are sure and abstain otherwise.
+
+A module looks at the type of the reference first (a number, a date, an option, a list …) and abstains at once from any other.
+`decide` asks the modules in the order of `MODULES`; the first that does not abstain decides about a reference.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from bert_judge.text.extraction import QUOTATION, extract_final_answer, extract_reference
+from bert_judge.text.latex import boxed
+from bert_judge.text.rules.decision import Decision
+from bert_judge.text.rules.identity import decide_identical
+from bert_judge.text.visible_text import strip_reasoning
+
+__all__ = ["MODULES", "Decision", "Module", "decide"]
+
+
+# Characters behind a stated answer; what precedes a longer text is no answer: "Here is the answer: **Step 1** …".
+_MAX_AFTER_ANSWER = 400
+
+
+class Module(NamedTuple):
+    """A rule module.
+
+    `decide(question, reference, answer)` compares with one reference, and `answer` is the answer that the candidate states, or the
+    whole candidate if it states none. With `reads_all`, it is `decide(question, references, candidate)`.
+    """
+
+    name: str
+    decide: Callable[..., Decision | None]
+    reads_all: bool = False
+
+
+# Modules that read all references come first in effect: they decide for all of them.
+MODULES: tuple[Module, ...] = (Module("identical", decide_identical),)
+
+
+def decide(question: str, references: Sequence[str], candidate: str) -> Decision | None:
+    """Return correct if a module says so for any reference, incorrect if modules say so for all of them, else None."""
+    text = strip_reasoning(candidate)
+    if not references or text is None:
+        return None
+    text = QUOTATION.sub("", text)
+    for module in MODULES:
+        if module.reads_all and (decision := module.decide(question, references, text)):
+            return decision
+    answer = _state_answer(text)
+    decisions = [_decide_reference(question, extract_reference(reference), answer) for reference in references]
+    if correct := next((decision for decision in decisions if decision and decision.correct), None):
+        return correct
+    return decisions[0] if all(decisions) else None
+
+
+def _state_answer(text: str) -> str:
+    """Return the answer that a text states at its end, or the text if there is none."""
+    answer = extract_final_answer(text) or boxed(text)
+    return answer if answer and len(text) - text.rfind(answer) - len(answer) <= _MAX_AFTER_ANSWER else text
+
+
+def _decide_reference(question: str, reference: str, answer: str) -> Decision | None:
+    return next(
+        (decision for module in MODULES if not module.reads_all and (decision := module.decide(question, reference, answer))), None
+    )
