@@ -9,7 +9,7 @@ rule train_judge:
         config=update("results/judges/{judge}/config.json"),
         weights=update("results/judges/{judge}/model.safetensors"),
         tokenizer=update("results/judges/{judge}/tokenizer.json"),
-        trees=update("results/judges/{judge}/features.txt"),
+        trees=update("results/judges/{judge}/trees.safetensors"),
         metrics=update("results/judges/{judge}/metrics.json"),
         card=update("results/judges/{judge}/README.md"),
         # Written last: a folder without it is not a judge.

@@ -88,11 +88,8 @@ def check_size(kind: Any, config: Any, folder: Path) -> None:
     files = list(folder.glob("*.safetensors"))
     if not files:
         return
+    shapes = [shape for file in files for shape in _tensor_shapes(file)]
     try:
-        shapes = []
-        for file in files:
-            with safe_open(file, "pt") as weights:
-                shapes += [weights.get_slice(name).get_shape() for name in weights.keys()]  # noqa: SIM118
         # A layer has one tensor at least; building millions of them would take forever.
         counts = [value for key, value in config.to_dict().items() if key.startswith(LAYER_COUNTS) and isinstance(value, int)]
         layers = max(counts, default=0)
@@ -102,6 +99,14 @@ def check_size(kind: Any, config: Any, folder: Path) -> None:
         raise InputError(f"{folder}: not a readable model: {' '.join(str(error).split())[:300]}") from error
     if size > MAX_GROWTH * sum(map(math.prod, shapes)):
         raise InputError(f"{folder}: its weights do not match its config.json, which describes a larger model; download it again")
+
+
+def _tensor_shapes(file: Path) -> list[list[int]]:
+    try:
+        with safe_open(file, "pt") as weights:
+            return [weights.get_slice(name).get_shape() for name in weights.keys()]  # noqa: SIM118
+    except FILE_ERRORS as error:
+        raise InputError(f"{file.parent}: not a readable model: {file.name}: {' '.join(str(error).split())[:300]}") from error
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from bert_judge import __version__, tables
 from bert_judge.assets import pretrained
 from bert_judge.config import Input
 from bert_judge.encoder.encoding import TAGS, RowEncoder
-from bert_judge.encoder.judge_folder import JUDGE_FILE, check_folder
+from bert_judge.encoder.judge_folder import JUDGE_FILE, TREES_FILE, check_folder
 from bert_judge.runtime.errors import InputError
 
 log = logging.getLogger(__name__)
@@ -145,7 +145,7 @@ def load(folder: str | Path, settings: Input | None = None, seed: int = 0) -> Ch
         raise InputError(f"{folder}: its tokenizer has no padding token; name one as pad_token in tokenizer_config.json")
     metadata = _read_metadata(folder, tokenizer)
     trained = metadata is not None
-    if trained and not any(folder.glob("*.safetensors")):
+    if trained and not any(path.name != TREES_FILE for path in folder.glob("*.safetensors")):
         raise InputError(f"{folder}: a judge needs weights in safetensors; other files of weights could run code")
     metadata = metadata or JudgeMetadata(input=settings or Input())
     torch.manual_seed(seed)

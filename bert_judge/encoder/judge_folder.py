@@ -15,6 +15,7 @@ from bert_judge.runtime.errors import InputError
 
 # Written last, so a folder without it is not a complete judge.
 JUDGE_FILE = "judge.json"
+TREES_FILE = "trees.safetensors"
 METRICS = "metrics.json"
 # Hashes of the rows that a judge was trained, validated or calibrated on; another sample must certify it.
 SEEN_ROWS = "seen_rows.npy"
@@ -25,7 +26,7 @@ def fingerprint(folder: Path) -> str:
     """Hash a judge's weights, trees and `judge.json`, 16 hex digits."""
     judge_file = folder / JUDGE_FILE
     digest = hashlib.sha256(judge_file.read_bytes() if judge_file.is_file() else b"")
-    for pattern in ("*.safetensors", "*.bin", "features.txt"):
+    for pattern in ("*.safetensors", "*.bin"):
         for path in sorted(folder.glob(pattern)):
             digest.update(bytes.fromhex(_hash_file(path)))
     return digest.hexdigest()[:16]

@@ -19,8 +19,9 @@ from bert_judge.encoder import checkpoint as checkpoints
 from bert_judge.encoder.checkpoint import StackerWeights, round_weights
 from bert_judge.encoder.encoding import closest_references
 from bert_judge.encoder.inference import EncoderOutput, Engine
-from bert_judge.encoder.judge_folder import find_folder, resolve_checkpoint
+from bert_judge.encoder.judge_folder import TREES_FILE, find_folder, resolve_checkpoint
 from bert_judge.judges.bert import BertJudgeConfig, stacker
+from bert_judge.judges.bert.trees import Trees
 from bert_judge.judges.protocol import Label, Row, decided
 from bert_judge.runtime.errors import InputError
 from bert_judge.statistics.metrics import classification_metrics
@@ -329,7 +330,8 @@ class BERTJudge:
         """Write weights, trees, tokenizer and, last, judge.json; see `Checkpoint.save`."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        stacker.save_trees(self.trees if self.checkpoint.metadata.stacker else None, folder)
+        trees = self.trees if self.checkpoint.metadata.stacker and self.trees else Trees.empty()
+        trees.save(folder / TREES_FILE)
         self.checkpoint.save(folder, int8)
 
     def _extract_features(self, texts: _Texts) -> np.ndarray:

@@ -13,19 +13,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import lightgbm
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 from sklearn.linear_model import LogisticRegression
 
 from bert_judge.encoder.checkpoint import LogitBounds, StackerWeights
-from bert_judge.judges.bert.tree_file import check_trees
+from bert_judge.encoder.judge_folder import TREES_FILE
+from bert_judge.judges.bert.trees import Trees
 from bert_judge.runtime.errors import InputError
 from bert_judge.text.features import FEATURE_NAMES
 
 log = logging.getLogger(__name__)
-TREES_FILE = "features.txt"
 # The trees stop improving at about this many rows.
 MAX_TRAINING_ROWS = 100_000
 BOOSTING_ROUNDS = 500
@@ -62,24 +61,28 @@ PARAMETERS: Mapping[str, Any] = {
 }
 
 
-def fit_trees(
-    features: np.ndarray, labels: ArrayLike, weights: ArrayLike, seed: int, start: lightgbm.Booster | None = None
-) -> lightgbm.Booster:
+def fit_trees(features: np.ndarray, labels: ArrayLike, weights: ArrayLike, seed: int, start: Trees | None = None) -> Trees:
     """Train trees on features, shape (n, len(FEATURE_NAMES)), with labels in [0, 1] and weights, shape (n,); add to `start`, if
     any."""
+    # Only training needs it.
+    import lightgbm
+
     rows = np.random.default_rng(seed).permutation(len(features))[:MAX_TRAINING_ROWS]
     y, w = np.asarray(labels, float)[rows], np.asarray(weights, float)[rows]
-    names = list(FEATURE_NAMES) if start is None else start.feature_name()
-    dataset = lightgbm.Dataset(features[rows][:, _columns(names)], y, weight=w, feature_name=names)
+    names = FEATURE_NAMES if start is None else start.features
+    columns = features[rows][:, _columns(names)]
+    dataset = lightgbm.Dataset(
+        columns, y, weight=w, init_score=None if start is None else start.predict(columns), feature_name=list(names)
+    )
     parameters = {**PARAMETERS, "seed": seed, "monotone_constraints": [int(name in MONOTONE_FEATURES) for name in names]}
-    return lightgbm.train(parameters, dataset, BOOSTING_ROUNDS if start is None else ADDED_ROUNDS, init_model=start)
+    booster = lightgbm.train(parameters, dataset, BOOSTING_ROUNDS if start is None else ADDED_ROUNDS)
+    trees = Trees.from_text(booster.model_to_string())
+    return trees if start is None else start + trees
 
 
-def predict_tree_logits(trees: lightgbm.Booster, features: np.ndarray) -> np.ndarray:
+def predict_tree_logits(trees: Trees, features: np.ndarray) -> np.ndarray:
     """Return the log-odds of a correct answer, shape (n,), from the features that the trees were trained on."""
-    if not len(features):
-        return np.zeros(0)
-    return np.asarray(trees.predict(features[:, _columns(trees.feature_name())], raw_score=True, num_threads=1), float)
+    return trees.predict(features[:, _columns(trees.features)])
 
 
 def _columns(names: Sequence[str]) -> list[int]:
@@ -149,18 +152,13 @@ def fit_temperature(logits: ArrayLike, labels: ArrayLike) -> float:
     return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x))
 
 
-def save_trees(trees: lightgbm.Booster | None, folder: Path) -> None:
-    """Write LightGBM's text format, which later versions read; an empty file for a judge without trees."""
-    (folder / TREES_FILE).write_text(trees.model_to_string() if trees else "", encoding="utf-8")
-
-
-def load_trees(folder: Path) -> lightgbm.Booster:
+def load_trees(folder: Path) -> Trees:
     """Read the trees of a folder. Raises InputError: they are missing, broken, or use features that are no longer computed."""
     path = folder / TREES_FILE
     try:
-        trees = lightgbm.Booster(model_str=check_trees(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, lightgbm.basic.LightGBMError) as error:
+        trees = Trees.load(path)
+    except (OSError, ValueError) as error:
         raise InputError(f"{path}: not readable: {' '.join(str(error).split())[:200]}; retrain the judge") from error
-    if not set(trees.feature_name()) <= set(FEATURE_NAMES):
+    if not set(trees.features) <= set(FEATURE_NAMES):
         raise InputError(f"{path}: uses features that this version does not compute; retrain the judge")
     return trees

@@ -94,7 +94,7 @@ def test_judge_of_the_run_by_name(tmp_path: Path) -> None:
     folder = tmp_path / "results" / "hub" / "mine"
     card = (folder / "README.md").read_text("utf-8")
     assert card.startswith('# mine\n\nBERTJudge("mine")') and "CrossEncoder" in card
-    assert {"config.json", "model.safetensors", "tokenizer.json", "judge.json", "features.txt"} <= {
+    assert {"config.json", "model.safetensors", "tokenizer.json", "judge.json", "trees.safetensors"} <= {
         p.name for p in folder.iterdir()
     }
     assert json.loads((folder / "config.json").read_text("utf-8"))["id2label"] == {"0": "incorrect", "1": "correct"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -17,62 +16,7 @@ from bert_judge.assets.prepare import GENERAL_FOLDER
 from bert_judge.encoder import judge_folder
 from bert_judge.encoder.checkpoint import WEIGHTS_FILE
 from bert_judge.judges.bert.judge import BERTJudge
-from bert_judge.judges.bert.tree_file import check_trees
 from bert_judge.runtime.errors import InputError
-
-TREES = (GENERAL_FOLDER / "features.txt").read_text("utf-8")
-# The header and the first two trees of the general judge.
-HEADER, FIRST, SECOND = re.split(r"(?=\nTree=)", TREES.partition("\nend of trees\n")[0])[:3]
-
-
-def with_trees(*trees: str) -> str:
-    sizes = " ".join(str(len(tree)) for tree in trees)
-    return re.sub(r"tree_sizes=.*", f"tree_sizes={sizes}", HEADER) + "".join(trees) + "\nend of trees\n"
-
-
-def change(pattern: str, new: str) -> str:
-    return with_trees(re.sub(pattern, new, FIRST, count=1), SECOND)
-
-
-def test_trees_that_lightgbm_wrote_pass_unchanged() -> None:
-    assert check_trees(TREES).partition("\nend of trees\n")[0] == TREES.partition("\nend of trees\n")[0]
-    assert check_trees(with_trees(FIRST, SECOND))
-    assert check_trees(
-        with_trees("\nTree=0\nnum_leaves=1\nnum_cat=0\nsplit_feature=\nleaf_value=0.5\nis_linear=0\nshrinkage=1\n\n")
-    )
-
-
-# Each of these but the last few ended the process inside LightGBM, or read memory out of range.
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        (TREES[:3000], "truncated"),
-        (TREES[:400_000] + "\nend of trees\n", "tree_sizes has 500 numbers instead of"),
-        (TREES.replace("num_leaves=15", "num_leaves=1", 1), "tree_sizes are not the sizes"),
-        (change("num_leaves=15", "num_leaves=2000000000"), "num_leaves is 2000000000, but leaf_value has 15"),
-        (change(r"left_child=\S+", "left_child=0"), "do not form a tree"),
-        (change(r"left_child=(\S+ \S+) \S+", r"left_child=\1 1"), "do not form a tree"),
-        (change(r"left_child=\S+", "left_child=900"), "do not form a tree"),
-        (change(r"right_child=\S+", "right_child=-900"), "do not form a tree"),
-        (change(r"split_feature=\S+", "split_feature=41"), "feature that does not exist"),
-        (change(r"split_feature=\S+", "split_feature=-1"), "feature that does not exist"),
-        (change(r"decision_type=\S+", "decision_type=1"), "unknown way"),
-        (change(r"threshold=\S+", "threshold=nan"), "something other than numbers"),
-        (change(r"threshold=\S+ ", "threshold="), "threshold has 13 numbers instead of 14"),
-        (change("num_cat=0", "num_cat=1\ncat_boundaries=0 99999999\ncat_threshold=1"), "unknown lines"),
-        (change("is_linear=0", "is_linear=1"), "linear leaves"),
-        (change("num_cat=0", "num_cat=0\nnum_cat=0"), "malformed or repeated"),
-        (with_trees(SECOND, FIRST), "is not tree 0"),
-        (TREES.replace("max_feature_idx=40", "max_feature_idx=4000000"), "different numbers of features"),
-        (TREES.replace("num_class=1", "num_class=1000000"), "num_class is '1000000'"),
-        (TREES.replace("objective=cross_entropy", "objective=multiclass num_class:9"), "objective is"),
-        (TREES.replace("num_class=1", "num_class=1\naverage_output"), "malformed or repeated"),
-        (TREES.replace("tree_sizes=", "tree_sizes=9 "), "tree_sizes has 501 numbers instead of 500"),
-    ],
-)
-def test_altered_trees_are_refused_before_lightgbm_sees_them(text: str, problem: str) -> None:
-    with pytest.raises(ValueError, match=problem):
-        check_trees(text)
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +88,7 @@ SCALE = "bert.encoder.layer.0.output.dense.weight.scale"
         (publish_and_alter, "is not the file that was published"),
         (write(judge_folder.CHECKSUMS, "x"), "SHA256SUMS"),
         (write(judge_folder.CHECKSUMS, "0  ../x\n"), r"x: is not the file that was published"),
-        (write("features.txt", change(r"left_child=\S+", "left_child=0")), r"features\.txt: not readable: tree 0: .*do not form"),
+        (write(judge_folder.TREES_FILE, "tree\nsplit_feature=90000000e-7"), r"not a readable model: trees\.safetensors: "),
     ],
 )
 def test_altered_folders_are_refused_in_one_line(

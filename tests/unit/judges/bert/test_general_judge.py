@@ -17,7 +17,7 @@ CONFIG = Path(__file__).parents[4] / "configs" / "general.yaml"
 # Another training gives other files: a new version, a new card and these checksums.
 CHECKSUMS = {
     "weights.int8.safetensors": "52097464e1fcaa6545fdfe25e17fd50cc9ee48cfaf1fd7ffe0359aab54b9f5a3",
-    "features.txt": "18740c63d687620fb4b524617ab009f1c8666e33cb297e1ef679e0b7f6f9a6b9",
+    "trees.safetensors": "57b210b8c0d5d9d72e4a136849e0159737077553a3f6c8a3671c2a0720ca4f4c",
     "judge.json": "1cea8e8f44791658a956a9aad177e3fdd86b62d24c2d4ae09fcb393e67fe19d5",
 }
 

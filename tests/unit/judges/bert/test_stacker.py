@@ -8,6 +8,7 @@ import pytest
 from scipy.special import expit
 
 from bert_judge.encoder.checkpoint import StackerWeights
+from bert_judge.encoder.judge_folder import TREES_FILE
 from bert_judge.judges.bert import stacker
 from bert_judge.runtime.errors import InputError
 from bert_judge.text.features import CONTEXT_FEATURES, FEATURE_NAMES, feature_table
@@ -23,7 +24,7 @@ def test_trees_fit_save_and_load(tmp_path: Path) -> None:
     trees = stacker.fit_trees(table, labels, np.ones(400), seed=0)
     logits = stacker.predict_tree_logits(trees, table)
     assert ((logits > 0) == (labels > 0.5)).all()
-    stacker.save_trees(trees, tmp_path)
+    trees.save(tmp_path / TREES_FILE)
     np.testing.assert_array_equal(stacker.predict_tree_logits(stacker.load_trees(tmp_path), table), logits)
     np.testing.assert_array_equal(
         stacker.predict_tree_logits(stacker.fit_trees(table, labels, np.ones(400), seed=0), table), logits
@@ -35,8 +36,11 @@ def test_trees_are_added_to_given_ones() -> None:
     start = stacker.fit_trees(table, labels, np.ones(400), seed=0)
     few = slice(0, 200)
     trees = stacker.fit_trees(table[few], 1 - labels[few], np.ones(200), seed=0, start=start)
-    assert (start.num_trees(), trees.num_trees()) == (stacker.BOOSTING_ROUNDS, stacker.BOOSTING_ROUNDS + stacker.ADDED_ROUNDS)
-    before, after = (stacker.predict_tree_logits(booster, table) for booster in (start, trees))
+    assert (len(start.num_leaves), len(trees.num_leaves)) == (
+        stacker.BOOSTING_ROUNDS,
+        stacker.BOOSTING_ROUNDS + stacker.ADDED_ROUNDS,
+    )
+    before, after = (stacker.predict_tree_logits(grown, table) for grown in (start, trees))
     assert (np.abs(after) < np.abs(before)).all(), "the new labels contradict the old ones"
 
 
@@ -66,7 +70,7 @@ def test_trees_of_fewer_features_still_load(tmp_path: Path, monkeypatch: pytest.
     subset = table[:, [FEATURE_NAMES.index(name) for name in fewer]]
     trees = stacker.fit_trees(subset, labels, np.ones(400), seed=0)
     logits = stacker.predict_tree_logits(trees, subset)
-    stacker.save_trees(trees, tmp_path)
+    trees.save(tmp_path / TREES_FILE)
     monkeypatch.setattr(stacker, "FEATURE_NAMES", FEATURE_NAMES)
     np.testing.assert_array_equal(stacker.predict_tree_logits(stacker.load_trees(tmp_path), table), logits)
     monkeypatch.setattr(stacker, "FEATURE_NAMES", FEATURE_NAMES[1:])
@@ -76,8 +80,8 @@ def test_trees_of_fewer_features_still_load(tmp_path: Path, monkeypatch: pytest.
 
 def test_broken_trees_give_one_line(tmp_path: Path) -> None:
     for content in ("", "no trees"):
-        (tmp_path / stacker.TREES_FILE).write_text(content)
-        with pytest.raises(InputError, match=r"features\.txt"):
+        (tmp_path / TREES_FILE).write_text(content)
+        with pytest.raises(InputError, match=r"trees\.safetensors: not readable: .*retrain the judge"):
             stacker.load_trees(tmp_path)
 
 
