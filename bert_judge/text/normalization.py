@@ -182,7 +182,7 @@ def normalize_words(text: str) -> list[str]:
         text = _ARABIC_OPTIONAL.sub("", unicodedata.normalize("NFC", _LATIN_ACCENT.sub("", text))).translate(_UNIFY)
     words = (text if _PLAIN.fullmatch(text) else _separate_words(text)).split()
     if not _SPELLED.isdisjoint(words):
-        words = _read_number_words(words, {})
+        words = read_number_words(words, {})
     if not _MONTHS.keys().isdisjoint(words):
         words = _normalize_days(words)
     words = write_unit_symbols(words)
@@ -206,7 +206,7 @@ def split_words(text: str) -> list[str]:
 
 def join_scales(words: list[str]) -> list[str]:
     """Multiply numbers by the scale after them: 1.5 million becomes 1500000, 1 thousand and 1 becomes 1001."""
-    return words if _SCALES.keys().isdisjoint(words) else _read_number_words(words, _SCALES)
+    return words if _SCALES.keys().isdisjoint(words) else read_number_words(words, _SCALES)
 
 
 def drop_percent(words: list[str]) -> list[str]:
@@ -256,7 +256,7 @@ def _protect_brackets(match: re.Match[str]) -> str:
     return f" {match[0][0].translate(_PROTECTED)} {match[1]} {match[0][-1].translate(_PROTECTED)} "
 
 
-def _read_number_words(words: Sequence[str], scales: Mapping[str, int]) -> list[str]:
+def read_number_words(words: Sequence[str], scales: Mapping[str, int] = _SCALES) -> list[str]:
     """Replace number words by digits: twenty five, two hundred and six, minus five, twenty first (21st)."""
     numbers: list[str] = []
     position = 0

@@ -4,13 +4,17 @@ A module looks at the type of the reference first (a number, a date, an option, 
 `decide` asks the modules in the order of `MODULES`; the first that does not abstain decides about a reference.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from bert_judge.text.extraction import QUOTATION, extract_final_answer, extract_reference
 from bert_judge.text.latex import boxed
+from bert_judge.text.options import expected_choice
+from bert_judge.text.rules.date import decide_date
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.identity import decide_identical
+from bert_judge.text.rules.number import decide_number
 from bert_judge.text.visible_text import strip_reasoning
 
 __all__ = ["MODULES", "Decision", "Module", "decide"]
@@ -18,6 +22,7 @@ __all__ = ["MODULES", "Decision", "Module", "decide"]
 
 # Characters behind a stated answer; what precedes a longer text is no answer: "Here is the answer: **Step 1** …".
 _MAX_AFTER_ANSWER = 400
+_STEP = re.compile(r"\W*step \d", re.IGNORECASE)
 
 
 class Module(NamedTuple):
@@ -33,7 +38,7 @@ class Module(NamedTuple):
 
 
 # Modules that read all references come first in effect: they decide for all of them.
-MODULES: tuple[Module, ...] = (Module("identical", decide_identical),)
+MODULES: tuple[Module, ...] = (Module("identical", decide_identical), Module("date", decide_date), Module("number", decide_number))
 
 
 def decide(question: str, references: Sequence[str], candidate: str) -> Decision | None:
@@ -45,6 +50,9 @@ def decide(question: str, references: Sequence[str], candidate: str) -> Decision
     for module in MODULES:
         if module.reads_all and (decision := module.decide(question, references, text)):
             return decision
+    if len(references) > 1 and (choice := expected_choice(question, tuple(references))) and choice.by_letter:
+        # Letter and text of one option; another option's text may be a mention.
+        return None
     answer = _state_answer(text)
     decisions = [_decide_reference(question, extract_reference(reference), answer) for reference in references]
     if correct := next((decision for decision in decisions if decision and decision.correct), None):
@@ -55,7 +63,9 @@ def decide(question: str, references: Sequence[str], candidate: str) -> Decision
 def _state_answer(text: str) -> str:
     """Return the answer that a text states at its end, or the text if there is none."""
     answer = extract_final_answer(text) or boxed(text)
-    return answer if answer and len(text) - text.rfind(answer) - len(answer) <= _MAX_AFTER_ANSWER else text
+    if answer is None or _STEP.match(answer) or len(text) - text.rfind(answer) - len(answer) > _MAX_AFTER_ANSWER:
+        return text
+    return answer
 
 
 def _decide_reference(question: str, reference: str, answer: str) -> Decision | None:

@@ -24,7 +24,7 @@ FILES = sorted(FOLDER.rglob("*.jsonl"))
 # Share of right verdicts, of every rule in every file.
 ALLOWED = 0.95
 # Lowest share of the rows of `general` that `decide` decides, by class.
-DECIDED: Mapping[str, float] = {}
+DECIDED: Mapping[str, float] = {"10-dates-and-times-in-numerals": 0.9}
 
 
 @pytest.fixture(scope="module")

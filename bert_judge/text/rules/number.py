@@ -1,0 +1,218 @@
+"""The reference is a quantity: a number, with or without scale, unit or currency.
+
+Two quantities are the same if the answer, in the reference's unit and scale, rounds to the digits that the reference gives. A
+reference without scale has the one that the question asks for. A rounded answer to an exact reference is left open.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from fractions import Fraction
+from functools import lru_cache
+
+from bert_judge.text.extraction import unwrap
+from bert_judge.text.quantities import POUND, Quantity, Unit, direction_of, find_quantities, is_quantity
+from bert_judge.text.rules.decision import Decision
+
+# Currencies whose hundredth is a cent or a penny.
+_WITH_CENTS = frozenset({"USD", "EUR", "CAD", "AUD", "GBP"})
+_SCALE_NAMES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_QUESTION_SCALE = re.compile(
+    rf"\b(?:in|nearest|unit|units|usd|dollars?)\b\W{{0,3}}(?:\w+\W{{1,3}}){{0,3}}?({'|'.join(_SCALE_NAMES)})s?\b", re.IGNORECASE
+)
+_ASKS_ROUNDED = re.compile(r"\bround|\bnearest\b|approximate|\bdecimal place|significant (?:digit|figure)", re.IGNORECASE)
+_THOUSANDS = {Fraction(10) ** (sign * exponent) for exponent in (3, 6, 9) for sign in (1, -1)}
+_ASKS_PERCENT = re.compile(r"%|\bper\s?cent|\bpct\b|percentage|prozent", re.IGNORECASE)
+_ASKS_LOSS = re.compile(r"\b(?:decreas|declin|drop|fall|fell|lose|loss|lower|reduc|shrink|shrank|below)", re.IGNORECASE)
+# Of these words around a number, the answer states no single value.
+HEDGE = re.compile(
+    r"\b(?:not|no|nor|or|either|between|at least|at most|(?:more|less|fewer|greater|higher|lower) than|over|under|up to"
+    r"|maybe|perhaps|possibly|from|until|without|except|every|each|another|cannot|unknown|unsure)\b|n['’]t\b|[<>≤≥±?]",
+    re.IGNORECASE,
+)
+# A calculation or a formula, of which a number is a part.
+_CALCULATION = re.compile(r"\\[a-z]|[√π^*+=]|\d\s?[/×]\s?\d")
+_CONCLUSION = re.compile(r"(?:[=≈]|\b(?:so|therefore|thus|hence|which is|equals)\b)([^=≈]{1,100})\Z", re.IGNORECASE)
+_FOOTNOTE = re.compile(r"[a-z]{3}\d{1,2}[.,]")
+_CAPITAL = re.compile(r"[A-Z][a-z]{2}")
+# Characters of an answer around its only number.
+_MAX_SENTENCE = 200
+_MAX_REFERENCE = 60
+# Seconds of an average month.
+_MONTH = 2_629_746
+_NEARLY = Fraction(3, 1000)
+
+
+def decide_number(question: str, reference: str, answer: str) -> Decision | None:
+    """Decide if the reference is a quantity, and the answer is one or a short sentence with one that the question does not have."""
+    expected = read_reference(reference)
+    if expected is None:
+        return None
+    given, is_conclusion = is_quantity(unwrap(answer)), False
+    is_whole = given is not None
+    if given is None and (given := _only_quantity(question, answer)) is None:
+        if (conclusion := _CONCLUSION.search(answer)) is None or (given := _only_quantity(question, conclusion[1])) is None:
+            return None
+        is_conclusion = True
+    equal = compare(question, expected, given, direction_of(answer) if given.value >= 0 else 0)
+    # An incorrect answer may follow from the last number of a longer text, or a correct one from another.
+    if equal is None or (not equal[1] and (is_conclusion or _FOOTNOTE.search(answer))):
+        return None
+    if not equal[1] and expected.value == -given.value and "(" in reference:
+        # (2,085) of a table of expenses.
+        return None
+    if not (equal[1] or is_whole) and _is_year(expected) != _is_year(given) and not (expected.kind or given.kind):
+        # The year of an event, and the number of things is in words: "won once, in 2010".
+        return None
+    reason, is_same = equal
+    return Decision(is_same, "number", f"{reason}: {given.text} {'=' if is_same else '≠'} {expected.text}")
+
+
+@lru_cache(maxsize=4096)
+def read_reference(reference: str) -> Quantity | None:
+    """Return the quantity that a reference consists of; None for any other text, as a code (007) or a name (the Four Seasons)."""
+    if len(reference) > _MAX_REFERENCE or not any(map(str.isalnum, reference)):
+        return None
+    text = unwrap(reference)
+    quantity = None if re.match(r"0\d", text) else is_quantity(text, with_noun=True)
+    if quantity is None:
+        return None
+    is_worded = not any(map(str.isdigit, text))
+    return None if _CAPITAL.search(text, 1 if is_worded else quantity.end) and not quantity.kind else quantity
+
+
+def _only_quantity(question: str, answer: str) -> Quantity | None:
+    """Return the only value in a short text, besides those that the question has; None if the text restricts or denies it."""
+    if len(answer) > _MAX_SENTENCE or HEDGE.search(answer) or _CALCULATION.search(answer):
+        return None
+    quantities = find_quantities(answer)
+    if len({_key(quantity) for quantity in quantities}) > 1:
+        asked = {quantity.value for quantity in find_quantities(question)}
+        quantities = tuple(quantity for quantity in quantities if quantity.value not in asked)
+    return quantities[-1] if len({_key(quantity) for quantity in quantities}) == 1 else None
+
+
+def _key(quantity: Quantity) -> tuple[Fraction, str]:
+    return quantity.value, quantity.kind
+
+
+def compare(question: str, expected: Quantity, given: Quantity, direction: int = 0) -> tuple[str, bool] | None:
+    """Return why two quantities are the same or not, and whether they are; None where that is open.
+
+    `direction` is that of the words around the given number: -1 for "a decrease of 1.9".
+    """
+    expected, given = _weigh_pounds(expected, given), _weigh_pounds(given, expected)
+    if unit := names_another_unit(expected, given):
+        return f"another unit: {unit}", False
+    if {expected.kind, given.kind} == {"percent", "points"} and expected.value == given.value:
+        return None
+    asked = _QUESTION_SCALE.search(question)
+    readings = [expected]
+    if asked and expected.scale == 1 and expected.kind in ("", "currency"):
+        scale = _SCALE_NAMES[asked[1].lower()]
+        scaled = replace(_scale(expected, Fraction(scale)), scale=scale)
+        readings = [scaled] if given.scale > 1 else [expected, scaled]
+    results = [
+        _is_rounded(question, reading, value) for reading in readings for value in _readings(question, reading, given, direction)
+    ]
+    if True in results:
+        return "same number", True
+    return None if None in results or _is_open(question, expected, given, asked is not None) else ("another number", False)
+
+
+def _is_open(question: str, expected: Quantity, given: Quantity, has_scale: bool) -> bool:
+    """Return whether two different numbers may mean the same."""
+    ratio = given.value / expected.value if expected.value else Fraction(0)
+    # Tables are in thousands or millions, of which some questions do not tell; 1.234 is 1234 in German.
+    lacks_scale = not has_scale and (given.scale == 1) != (expected.scale == 1) and abs(expected.value) >= 100
+    has_other_point = (expected.is_ambiguous and ratio == 1000) or (given.is_ambiguous and ratio == Fraction(1, 1000))
+    # A loss is a negative number.
+    has_other_sign = ratio == -1 and bool(_ASKS_LOSS.search(question))
+    return (lacks_scale and abs(ratio) in _THOUSANDS) or has_other_point or has_other_sign or ratio in (12, Fraction(1, 12))
+
+
+def _is_year(quantity: Quantity) -> bool:
+    return quantity.value.denominator == 1 and 1000 <= quantity.value <= 2100 and not quantity.kind
+
+
+def _weigh_pounds(quantity: Quantity, other: Quantity) -> Quantity:
+    """Read pounds as weight beside another weight."""
+    is_weight = other.unit is not None and other.unit.dimension == POUND.dimension and re.search(r"pounds?\Z", quantity.text)
+    return replace(quantity, kind="unit", unit=POUND, currencies=frozenset()) if is_weight else quantity
+
+
+def names_another_unit(expected: Quantity, given: Quantity) -> str:
+    """Return both units if they do not measure the same: "°F, °C" of other values, "$, €", "ml, bananas"; else an empty text."""
+    if expected.currencies and given.currencies:
+        both = expected.currencies | given.currencies
+        is_same = bool(expected.currencies & given.currencies) or ("cent" in both and bool(both & _WITH_CENTS))
+    elif expected.unit and given.unit:
+        is_same = _base(expected.unit)[0] == _base(given.unit)[0]
+    else:
+        is_same = expected.kind not in ("currency", "unit") or not (given.kind or given.noun)
+    return "" if is_same else f"{_unit_text(expected)}, {_unit_text(given)}"
+
+
+def _unit_text(quantity: Quantity) -> str:
+    return quantity.noun or (quantity.unit.name if quantity.unit else "") or "/".join(sorted(quantity.currencies)) or quantity.kind
+
+
+def _readings(question: str, expected: Quantity, given: Quantity, direction: int) -> list[Quantity]:
+    """Return the given quantity in the unit of the reference: percent as number or ratio, m as km, a decrease as minus."""
+    readings = [given]
+    percents = {expected.kind, given.kind} & {"percent", "points"}
+    if len(percents) == 1 and expected.kind != given.kind:
+        hundredth = _scale(given, Fraction(1, 100) if given.kind in ("percent", "points") else Fraction(100))
+        is_small = abs(given.value) < 1 and given.kind == "percent" and not _ASKS_PERCENT.search(question)
+        readings = [hundredth] if is_small else [given, hundredth]
+    elif expected.unit and given.unit and expected.unit != given.unit:
+        readings = [_convert(given, given.unit, expected.unit)]
+    if direction < 0 and expected.value < 0:
+        readings = [_scale(reading, Fraction(-1)) for reading in readings]
+    return readings
+
+
+def _scale(quantity: Quantity, factor: Fraction) -> Quantity:
+    return replace(quantity, value=quantity.value * factor, step=quantity.step * abs(factor))
+
+
+def _convert(quantity: Quantity, unit: Unit, target: Unit) -> Quantity:
+    ratio = _base(unit)[1] / _base(target)[1]
+    value = quantity.value * ratio + (unit.offset - target.offset) / target.factor
+    is_decimal = re.fullmatch(r"10*", str(max(ratio, 1 / ratio))) is not None
+    return replace(quantity, value=value, step=quantity.step * ratio, is_converted=not is_decimal)
+
+
+def _base(unit: Unit) -> tuple[tuple[tuple[str, int], ...], Fraction]:
+    """Return dimension and factor, with months and years in seconds."""
+    is_calendar = unit.dimension == (("month", 1),)
+    return ((("s", 1),), unit.factor * _MONTH) if is_calendar else (unit.dimension, unit.factor)
+
+
+def _is_rounded(question: str, expected: Quantity, given: Quantity) -> bool | None:
+    """Return whether the given value rounds to the expected one; None if it is less precise, or the rounding is not asked for."""
+    difference = abs(expected.value - given.value)
+    largest = max(abs(expected.value), abs(given.value))
+    if difference <= largest * Fraction(1, 10**9):
+        return True
+    if given.is_converted and difference <= largest / 20:
+        return True if difference <= largest / 100 else None
+    step, digits = expected.step, expected.digits
+    # 4.60 and 1577.00 are printed with idle zeros.
+    while digits > 2 and 0 < step < expected.scale and (expected.value / (step * 10)).denominator == 1:
+        step, digits = step * 10, digits - 1
+    has_decimals = 0 < expected.step < expected.scale
+    if difference <= step / 2 and given.step <= step:
+        if difference > largest / 10:
+            return None
+        is_report = has_decimals or expected.scale > 1 or given.scale > 1 or bool(_ASKS_ROUNDED.search(question))
+        return True if is_report and (digits >= 2 or has_decimals) else None
+    if given.step > step:
+        # Rounded further than the reference.
+        return None if difference <= given.step else False
+    # Calculated from rounded numbers.
+    if difference <= largest * _NEARLY and digits >= (4 if has_decimals else 5):
+        return None
+    # Truncated, or another last digit after the point.
+    return None if digits >= 2 and has_decimals and difference <= step else False
