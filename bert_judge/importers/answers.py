@@ -70,8 +70,8 @@ def make_column_reader(columns: Mapping[str, str], is_csv: bool = False, sample:
 
     def options_of(record: Record) -> option_lists.Options | None:
         if labels:
-            return option_lists.parse_options({label: record.get(column) for label, column in labels.items()})
-        return option_lists.parse_options(cell_of(record, "choices"))
+            return option_lists.parse_option_cell({label: record.get(column) for label, column in labels.items()})
+        return option_lists.parse_option_cell(cell_of(record, "choices"))
 
     cells = cells_of("references")
     are_literals = _are_literals(cells)

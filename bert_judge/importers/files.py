@@ -33,7 +33,7 @@ PARSERS: Parsers = {
     "candidate": lambda cell, _: values.parse_message(cell, values.ASSISTANT),
     "model": lambda cell, _: values.parse_required_text(cell).strip(),
     "label": lambda cell, _: values.parse_label(cell),
-    "choices": lambda cell, _: list(parsed.texts) if (parsed := options.parse_options(cell)) else None,
+    "choices": lambda cell, _: list(parsed.texts) if (parsed := options.parse_option_cell(cell)) else None,
     "id": lambda cell, _: values.parse_required_text(cell).strip(),
     "aspect": lambda cell, _: values.parse_required_text(cell).strip(),
 }
@@ -161,7 +161,7 @@ def _read_columns(
         if model is None or parse("model", location, record) == model:
             for name, column in cells.items():
                 column.append(parse(name, location, record))
-            if choices and (parsed := options.parse_options(record.get(choices))):
+            if choices and (parsed := options.parse_option_cell(record.get(choices))):
                 answer = record.get(mapped["references"])
                 question, answer = options.apply_options(cells["question"][-1], answer, parsed)
                 cells["question"][-1], cells["references"][-1] = question, values.parse_required_texts(answer, is_csv)

@@ -87,6 +87,8 @@ def read_sample(record: Record) -> list[Answer]:
     question = record["question"]
     if record["choices"]:
         correct = [ord(text) - ord("A") for text in references if len(text) == 1]
-        question, references = letter_options(question, record["choices"], correct) if correct else (question, references)
+        question, references = (
+            letter_options(question, record["choices"], correct, together=True) if correct else (question, references)
+        )
     candidate, attempt = values.parse_text(record["candidate"]), record["epoch"] - 1
     return [Answer(question, tuple(references), candidate, record["model"], record["task"], None, record["id"], attempt)]

@@ -38,7 +38,7 @@ class LightevalReader:
             # Only letters: the options themselves are lines of the question.
             references = [reference.strip() for reference in references]
         elif len(options) > len(references):
-            question, references = letter_options(question, options, correct)
+            question, references = letter_options(question, options, correct, together=False)
         identity = values.parse_text(get_path(document, "id"))
         return make_answers(references, list(candidates), question=question, model=self.model, task=self.task, id=identity)
 

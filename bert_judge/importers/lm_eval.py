@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bert_judge.importers.answers import Answer, SkippedRecord, make_answers, parse_question
-from bert_judge.importers.options import Options, apply_options, parse_options
+from bert_judge.importers.options import Options, apply_options, parse_option_cell
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import json_documents, values
 from bert_judge.tables.readers.rows import Record
@@ -63,7 +63,7 @@ class LMEvalReader:
         # CMMLU and others have a key per option.
         by_letter = {key.upper(): fields[key] for key in "abcdefghij" if key in fields}
         cells = [*map(fields.get, OPTION_KEYS), by_letter if len(by_letter) > 2 else None]
-        options = next((parsed for cell in cells if (parsed := parse_options(cell))), None)
+        options = next((parsed for cell in cells if (parsed := parse_option_cell(cell))), None)
         if options:
             return apply_options(question, target, options, _index_base(target, options, fields))
         return question, _references(target, fields)

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from bert_judge.tables.readers import values
+from bert_judge.text.options import parse_options
 
 # An option that repeats its letter, and an answer that is nothing but a letter, e.g. "(B)".
 _LETTERED = re.compile(r"\s*[(\[]?([A-Z])[)\].:、]\s*")
 _LETTER = re.compile(r"\W*(?:option\s+)?([A-Za-z]|\d{1,2})\W*", re.IGNORECASE)
-# The beginning of an option in a text of all options, e.g. "A. Rome", "a ) 38 , b ) 27" or "(A) x (B) y".
-_MARK = re.compile(r"(?:^|[\n,;]|(?=\s\())\s*[(\[]?([A-Ja-j])\s?[)\].:]\s*")
 _LABEL_KEYS = ("label", "labels", "key", "letter", "id")
 _TEXT_KEYS = ("text", "texts", "content", "value", "option", "choice", "choices")
 
@@ -29,16 +28,14 @@ class Options:
         return all(label.isdecimal() for label in self.labels)
 
 
-def parse_options(value: Any) -> Options | None:
+def parse_option_cell(value: Any) -> Options | None:
     """Return the options in a cell, which may also be spelled as a text; None if there are none.
 
     These are a list of texts or of objects (`{label, text}`), an object of two lists (ARC), or of texts by letter.
     """
     value = values.parse_literal(value)
     if isinstance(value, str):
-        _, *pairs = _MARK.split(value)
-        letters = [letter.upper() for letter in pairs[::2]]
-        value = dict(zip(letters, pairs[1::2], strict=True)) if letters == list("ABCDEFGHIJ")[: len(letters)] else None
+        value = parse_options(value)
     texts: Sequence[Any] = value if isinstance(value, list | tuple) else ()
     labels: Sequence[Any] = ()
     if isinstance(value, Mapping):
@@ -84,10 +81,11 @@ def find_index_base(rows: Sequence[tuple[Any, Options | None]], is_csv: bool) ->
 
 
 def apply_options(question: str, answer: Any, options: Options, index_base: int | None = None) -> tuple[str, Any]:
-    """Return a question with its options as lettered lines, and its references: letter and text of each correct option.
+    """Return a question with its options as lettered lines, and its references: letter and text of the correct option.
 
     Args:
-        answer: label, letter, text or index of the correct option, or a list of these; something else stays as it is.
+        answer: label, letter, text or index of the correct option, or a list of these, which must be chosen together; something
+            else stays as it is.
         index_base: see `find_index_base`; an integer, or a number that is no option, counts from 0 if None.
 
     Raises:
@@ -99,15 +97,23 @@ def apply_options(question: str, answer: Any, options: Options, index_base: int 
     correct = [index for index in indices if index is not None]
     if len(correct) < len(members) or not correct:
         return add_options(question, options.texts), answer
-    return letter_options(question, options.texts, correct)
+    return letter_options(question, options.texts, correct, together=True)
 
 
-def letter_options(question: str, texts: Sequence[str], correct: Sequence[int]) -> tuple[str, list[str]]:
-    """Return a question with options as lettered lines, and letter and text of the correct ones. Raises UnreadableCell: none."""
+def letter_options(question: str, texts: Sequence[str], correct: Sequence[int], *, together: bool) -> tuple[str, list[str]]:
+    """Return a question with options as lettered lines, and letter and text of the correct ones.
+
+    Several correct options are one reference if they must be chosen together, "A, C", else a reference each.
+
+    Raises:
+        UnreadableCell: an option is missing.
+    """
     if not all(0 <= index < len(texts) for index in correct):
         raise values.UnreadableCell(f"the correct option is {list(correct)} of {len(texts)}")
-    references = [form for index in correct for form in (chr(ord("A") + index), texts[index].strip())]
-    return add_options(question, texts), list(dict.fromkeys(references))
+    pairs = [(chr(ord("A") + index), texts[index].strip()) for index in sorted(set(correct))]
+    if together:
+        pairs = [(", ".join(letters), "; ".join(correct_texts)) for letters, correct_texts in [zip(*pairs, strict=True)]]
+    return add_options(question, texts), list(dict.fromkeys(form for pair in pairs for form in pair))
 
 
 def add_options(question: str, texts: Sequence[str]) -> str:

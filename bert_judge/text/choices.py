@@ -1,14 +1,14 @@
 """Find the option that an answer chooses: one scan over its letters and the phrases that choose, affirm or reject them."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
-from functools import cache
+from collections.abc import Collection, Mapping
+from functools import cache, lru_cache
 
 from bert_judge.text import extraction
 from bert_judge.text.extraction import ANSWER, MARKER, NOT_INSIDE_WORD, phrase_pattern
 from bert_judge.text.latex import boxed
 from bert_judge.text.normalization import normalize
-from bert_judge.text.options import OPTION, SIGNED_LETTER, match_option, normalize_option
+from bert_judge.text.options import OPTION, SIGNED_LETTER, join_letters, match_option, normalize_option, shorten_repeated_letters
 
 # Of a longer answer, the middle is not searched.
 MAX_HEAD, MAX_TAIL = 2_000, 10_000
@@ -17,14 +17,18 @@ MAX_HEAD, MAX_TAIL = 2_000, 10_000
 def extract_choice(text: str, options: Mapping[str, str], is_statement: bool = False) -> str | None:
     """Return the letter of the option that a text chooses; None if it chooses none.
 
-    A text that states several options gives their letters together, "AB", which is no option. Tried in this order: the text is an
-    option; the last "the answer is (B)" or box; the final answer or box mentions a single option; the last "choose B" or "B is
-    correct"; the only letter that is marked, or starts a line, and is not rejected; the last or first line; the only option
+    A text that states several options gives their letters together, "AB". A list of all options is left out; the option that it
+    marks counts if the rest chooses none. Tried in this order: the text is an option; the last "the answer is (B)" or box; the
+    final answer or box mentions a single option; the options that are affirmed, if all others are rejected; the last "choose B" or
+    "B is correct"; the only letter that is marked, or starts a line, and is not rejected; the last or first line; the only option
     mentioned. `is_statement`: the text is an extracted answer, so that its first letter is a statement.
     """
     if not options or SIGNED_LETTER.fullmatch(text):
         return None
-    text = _ANSWER_INITIAL.sub("", text)
+    text = shorten_repeated_letters(_ANSWER_INITIAL.sub("", text), options)
+    if repeated := find_repeated_options(text, options):
+        rest = f"{text[: repeated.start()]}\n{text[repeated.end() :]}"
+        return (extract_choice(rest, options) if re.search(r"\w", rest) else None) or _marked_options(repeated, options)
     if len(text) <= MAX_HEAD and (option := match_option(text, options)):
         return option
     if len(text) > MAX_HEAD + MAX_TAIL:
@@ -35,17 +39,18 @@ def extract_choice(text: str, options: Mapping[str, str], is_statement: bool = F
     opening = scan.by_cue["opening"]
     return (
         (final and not scan.is_retracted and match_option(final, options))
-        or _combine(scan.by_cue["statement"], options)
+        or join_letters(scan.by_cue["statement"], options)
         or _option_in(final, options)
         or _option_in(box, options)
-        or _combine(scan.by_cue["choose"], options)
+        or (join_letters(scan.affirmed, options) if scan.affirmed ^ scan.rejected == options.keys() else None)
+        or join_letters(scan.by_cue["choose"], options)
         or _letter_in_first_line(text, options, scan)
         or _only(scan.marked - scan.rejected)
         or _only(scan.lined - scan.rejected)
         or _option_at_the_edge(text, options)
         or _only_option_in(text, options, scan.rejected)
         or _only(scan.bare - scan.rejected)
-        or (_combine(opening, options) if len(set(opening) - scan.rejected) > 1 else None)
+        or (join_letters(opening, options) if len(set(opening) - scan.rejected) > 1 else None)
     )
 
 
@@ -84,9 +89,8 @@ def _token_pattern() -> re.Pattern[str]:
 
 
 _MENTION_GROUPS = {"labelled": ("l",), "wrapped": ("w1", "w2", "w3", "w4", "w5"), "lined": ("i",), "bare": ("b",)}
-_AND = re.compile(
-    rf"{_CLOSE}{{0,4}}\s?(?:[,/&;、+]\s?|(?P<word>(?i:{phrase_pattern('and', 'and_without_spaces')})\s?)){{1,2}}{_OPEN}{{0,6}}"
-)
+_AND_WORD = phrase_pattern("and", "or", "and_without_spaces", "or_without_spaces")
+_AND = re.compile(rf"{_CLOSE}{{0,4}}\s?(?:[,/&;、+]\s?|(?P<word>(?i:{_AND_WORD})\s?)){{1,2}}{_OPEN}{{0,6}}")
 # What may follow a letter that is a whole answer.
 _TERMINAL = re.compile(
     rf"{_CLOSE}{{0,4}}\s*(?:\Z|\n|[.,;!?(—–。，；！：:-]|[^\x00-\x7f]|<|(?i:because|since|as|and|or|over|is|which|rather|instead|to)\b)"
@@ -106,6 +110,43 @@ _LETTER_FORMS = {0xFF21 + i: 0x41 + i for i in range(26)} | dict(zip(map(ord, "�
 _FOREIGN_LETTER = re.compile(r"(?<!\w)[Ａ-Ｚأبجدঅবডঢকখগঘ](?!\w)")
 _LAST_SENTENCE_CHARACTERS = 200
 
+# A list of all options with nothing but these beside them. An empty box is no sign.
+_CHOSEN = rf"[✓✔✅☑🗹√☒◉●→➡⇒►▶👉⭐←⬅⇐]|\[[xX✓✔*]\]|[-=]+>|<[-=]+|(?i:{phrase_pattern('chosen', 'chosen_without_spaces')})"
+_REJECTED = rf"[✗✘❌✖×]|(?i:{phrase_pattern('dismissed', 'dismissed_without_spaces')})"
+_BESIDE = rf"(?:{_REJECTED}|{_CHOSEN}|[^\w\n]|_){{0,12}}?"
+_SIGN = re.compile(rf"(?P<rejected>{_REJECTED})|(?P<chosen>{_CHOSEN})|(?P<bold>\*\*|__)")
+
+
+def find_repeated_options(text: str, options: Mapping[str, str]) -> re.Match[str] | None:
+    """Return the list of all options in a text that repeats it without a comment."""
+    if not all(option and option in text for option in options.values()):
+        return None
+    return _list_pattern(tuple(options.items())).search(text)
+
+
+@lru_cache(maxsize=1024)
+def _list_pattern(options: tuple[tuple[str, str], ...]) -> re.Pattern[str]:
+    """Return a pattern for the options in order, with groups for what stands before and after each: `before_A`, `after_A`, …"""
+    items = (
+        rf"(?P<before_{letter}>{_BESIDE})(?:(?i:{OPTION})\s?)?{letter}(?:[)\]）】.:：、．]{{1,2}}|\s[-–—])[*_]{{0,2}}\s{{0,4}}"
+        rf"{re.escape(option)}(?P<after_{letter}>{_BESIDE})"
+        for letter, option in options
+    )
+    return re.compile(r"\s*".join(items) + r"\s*$", re.MULTILINE)
+
+
+def _marked_options(repeated: re.Match[str], options: Mapping[str, str]) -> str | None:
+    """Return the letters that a list of all options marks as chosen, in bold, or by rejecting all others; None if it marks none."""
+    signs = {letter: [*_SIGN.finditer(repeated[f"before_{letter}"] + repeated[f"after_{letter}"])] for letter in options}
+    kinds = {letter: {sign.lastgroup for sign in matches} for letter, matches in signs.items()}
+    chosen = [letter for letter, kind in kinds.items() if "chosen" in kind and "rejected" not in kind]
+    bold = [letter for letter, kind in kinds.items() if "bold" in kind]
+    remaining = [letter for letter, kind in kinds.items() if "rejected" not in kind]
+    if not chosen:
+        chosen = bold if len(bold) < len(options) else []
+        chosen = chosen or (remaining if len(remaining) == 1 else [])
+    return join_letters(chosen, options)
+
 
 class _Scan:
     def __init__(self, text: str, options: Mapping[str, str], is_statement: bool) -> None:
@@ -116,6 +157,7 @@ class _Scan:
         self.marked: set[str] = set()
         self.lined: set[str] = set()
         self.rejected: set[str] = set()
+        self.affirmed: set[str] = set()
         self.bare: set[str] = set()
         # The last phrase before a letter, with its end; the last letters, joined by "and", with their end.
         self._cue, self._cue_end = "statement" if is_statement else "opening", 0
@@ -196,6 +238,7 @@ class _Scan:
             # "Neither A nor B is correct."
             if not self.rejected.issuperset(self._group):
                 self.by_cue["choose"] = self._group
+                self.affirmed.update(self._group)
         elif len(self._group) > 1 and any(self._group is self.by_cue[cue] for cue in ("statement", "choose")):
             # "The answer is A, and B is wrong."
             self.rejected.add(self._group.pop())
@@ -235,15 +278,6 @@ class _Scan:
     def _starts_with_option(self, letter: str, end: int) -> bool:
         option = self.options[letter][:20].casefold()
         return bool(option) and self.text[end : end + 30].strip(" *").casefold().startswith(option)
-
-
-def _combine(letters: Sequence[str], options: Mapping[str, str]) -> str | None:
-    """Return one letter, several in order, or the option whose text names several: "Both A and B"."""
-    distinct = sorted(set(letters))
-    if len(distinct) > 1:
-        named = [letter for letter, text in options.items() if f"{distinct[0]} and {distinct[-1]}" in text]
-        distinct = named if len(named) == 1 else distinct
-    return "".join(distinct) or None
 
 
 def _only(letters: Collection[str]) -> str | None:

@@ -19,7 +19,7 @@ from bert_judge.text.visible_text import strip_reasoning
 
 
 @cache
-def _phrases() -> dict[str, list[str]]:
+def phrases() -> dict[str, list[str]]:
     phrases: dict[str, list[str]] = yaml.safe_load(resources.files(__package__).joinpath("phrases.yaml").read_text("utf-8"))
     return phrases
 
@@ -28,7 +28,7 @@ def phrase_pattern(*names: str) -> str:
     """Return a pattern for any phrase of these lists; a phrase is a whole word, except in scripts without spaces."""
     patterns = []
     for name in names:
-        alternatives = "|".join(_phrases()[name])
+        alternatives = "|".join(phrases()[name])
         patterns.append(alternatives if name.endswith("_without_spaces") else rf"(?<!\w)(?:{alternatives})(?!\w)")
     return f"(?:{'|'.join(patterns)})"
 
@@ -70,7 +70,7 @@ _ADVERBS = re.compile(rf"(?:[^\S\n]*{phrase_pattern('adverb')},?\s)+", re.IGNORE
 _BEFORE_ANSWER = re.compile(
     rf"(?:\A|[.!?。！？;；:：\n>])[\W_]*(?:{phrase_pattern('before_answer')}[\s,，]*){{0,5}}\Z", re.IGNORECASE
 )
-_VERB_FORM = re.compile(rf"\s?(?:{'|'.join(_phrases()['suffix'])})\Z")
+_VERB_FORM = re.compile(rf"\s?(?:{'|'.join(phrases()['suffix'])})\Z")
 # Lines that only open a formula or a code block.
 _OPENER = re.compile(r"(?:[^\S\n]|[*_>]|\$\$|\\\[|\\\(|```\w*+)*+\n")
 # Formulas and code that may take several lines.
@@ -79,7 +79,7 @@ _BLOCK = re.compile(
 )
 _SENTENCE_START = r"(?:The|This|That|These|It|He|She|They|We|I|You|In|On|As|So|To|For|If|But|However|Therefore|Thus|Hence)\b"
 _SENTENCE_END = re.compile(rf"[.!?](?=[\s*_]+{_SENTENCE_START}|\s)|[。！？]")
-_ENDS_IN_ABBREVIATION = re.compile(rf"(?:{'|'.join(_phrases()['abbreviation'])})\Z")
+_ENDS_IN_ABBREVIATION = re.compile(rf"(?:{'|'.join(phrases()['abbreviation'])})\Z")
 _STARTS_SENTENCE = re.compile(rf"[\s*_]+{_SENTENCE_START}")
 # What ends an answer within its line.
 _TAG_END = re.compile(rf"<(?:/|\|?end_of_)(?:{_TAG})|\[/", re.IGNORECASE)

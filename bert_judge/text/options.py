@@ -1,12 +1,15 @@
-"""The options of a multiple-choice question, and the one that a reference names or a whole answer is."""
+"""The options of a multiple-choice question, and those that a reference names or a whole answer is.
+
+Several options that are one answer are the letters of all of them, in alphabetical order: "AC".
+"""
 
 import re
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from bert_judge.text import extraction
-from bert_judge.text.extraction import phrase_pattern, strip_markup
+from bert_judge.text.extraction import phrase_pattern, phrases, strip_markup
 from bert_judge.text.normalization import ROMAN, normalize
 
 # Options that a letter may name when the question does not list them.
@@ -16,7 +19,7 @@ UNLISTED = dict.fromkeys("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "")
 # its own also "A - ", "A | " and "A ".
 _LABEL = re.compile(
     r"(?:(?<![A-Za-z0-9_’.\-/\\(\[<])|(?<=[\[{])(?=['\"]))(?P<line>^[^\S\n]*(?:[-*+•>|][^\S\n]+)?(?:\[ ?\][^\S\n])?)?(?:\*\*|__)?"
-    r"(?:(?:Option|Choice|选项)[^\S\n]?)?(?P<open>[(\[（【<]|['\"])?(?P<letter>[A-Za-z])(?:\*\*)?"
+    r"(?:(?:Option|Choice|选项)[^\S\n]?)?(?P<open>[(\[（【<]|['\"])?(?P<letter>[A-Za-z])(?:\*\*| (?=\)\s))?"
     r"(?P<close>[)\]）】>]\.?|[.:：、．]|['\"]:|[^\S\n][-–—|](?=\s)|\t| (?=[^\s=]))(?:\*\*|__)?(?=\s*[^\s)\]])",
     re.MULTILINE,
 )
@@ -37,7 +40,17 @@ _AROUND = r"(?:[^\w+#!'′^=<>~|&@%°¬±−\u2200-\u22ff♭♮♯-]|_)"
 _SINGLE_LETTER = re.compile(
     rf"(?:[-–•]\s)?{_AROUND}{{0,6}}(?:{OPTION}\s?)?{_AROUND}{{0,4}}(<)?([A-Za-z])(?(1)>){_AROUND}{{0,6}}", re.IGNORECASE
 )
-_SEVERAL_LETTERS = re.compile(r"[A-Z](?:\s?(?:[,/&;、]|and\b|和)?\s?[A-Z])+")
+# Between options that are one answer. Their texts may contain commas and "and", so lines and semicolons come first.
+_SEPARATORS = (
+    re.compile(r"\s*[\n;；]\s*"),
+    re.compile(rf"(?:\s*(?:[,/&、，+|;\n]|{phrase_pattern('and', 'and_without_spaces')})\s*){{1,2}}", re.IGNORECASE),
+)
+_WORD = re.compile(r"[A-Za-z]+|[^\W_A-Za-z]+")
+_LETTER_LIST = re.compile(r"[\s\w,;/&、，；+|()\[\]{}.:（）【】\"'*`$]{2,80}")
+# The letter five times, as LiveBench asks for it.
+_FIVE_TIMES = re.compile(r"(?<![A-Za-z])([A-Z])\1{4}(?![A-Za-z])")
+# Characters of a text that may be several options.
+_MAX_SEVERAL = 500
 _LETTER_AND_TEXT = re.compile(
     rf"(?:{OPTION}\s?)?([\s*_(\[（【<]{{0,4}})([A-Za-z])[\s*_]{{0,3}}([).:\]）】：、．\-–]|(?<=<[A-Za-z])>)[\s*_]{{0,4}}(\S.*)",
     re.IGNORECASE | re.DOTALL,
@@ -126,13 +139,16 @@ def expected_choice(question: str, references: tuple[str, ...]) -> Expectation |
             if correct := [letter for answer in answers if (letter := match_option(answer, texts))]:
                 return Expectation(texts, frozenset(correct), False, labels)
     options = options or UNLISTED
-    letters = [letter for reference in references if (letter := name_option(extraction.extract_reference(reference), options))]
+    answers = [extraction.extract_reference(reference) for reference in references]
+    letters = [letter for answer in answers if (letter := name_option(answer, options))]
     if len(references) == 2 == len(letters) and normalize_option(options.get(letters[0], "")) == normalize_option(references[1]):
         # [letter, option text] of an option whose text is a letter too.
         letters = letters[:1]
-    answers = [normalize_option(strip_markup(extraction.extract_reference(reference))) for reference in references]
-    correct = letters or [letter for letter, text in options.items() if text and normalize_option(text) in answers]
-    return Expectation(options, frozenset(correct), bool(letters)) if correct else None
+    elif options is not UNLISTED and all(_SINGLE_LETTER.fullmatch(answer) for answer in answers):
+        # ["A", "C"] is one answer, as ["A, C"] is.
+        letters = [joined] if (joined := join_letters(letters, options)) else []
+    named = letters or ([] if options is UNLISTED else [letter for answer in answers if (letter := match_option(answer, options))])
+    return Expectation(options, frozenset(named), bool(letters)) if named else None
 
 
 def write_letters(text: str, labels: tuple[str, ...]) -> str:
@@ -151,14 +167,14 @@ def name_option(reference: str, options: Mapping[str, str]) -> str | None:
     is_listed = options is not UNLISTED
     if SIGNED_LETTER.fullmatch(reference):
         return None
-    text = strip_markup(reference)
-    if (letter := _SINGLE_LETTER.fullmatch(text)) and (is_listed or text != letter[2] or letter[2].isupper()):
+    text = shorten_repeated_letters(strip_markup(reference), options)
+    is_text = is_listed and (text.islower() or not _SINGLE_LETTER.fullmatch(text)) and text in options.values()
+    if not is_text and (letter := _SINGLE_LETTER.fullmatch(text)) and (is_listed or text != letter[2] or letter[2].isupper()):
         return letter[2].upper() if letter[2].upper() in options else None
-    if is_listed and any(normalize_option(text) == normalize_option(option) for option in options.values() if option):
+    if is_text or (is_listed and any(normalize_option(text) == normalize_option(option) for option in options.values() if option)):
         return None
-    if is_listed and _SEVERAL_LETTERS.fullmatch(text):
-        letters = sorted(set(re.findall(r"[A-Z]", text)))
-        return "".join(letters) if all(letter in options for letter in letters) else None
+    if is_listed and (letters := _read_letters(text, options)):
+        return letters
     if match := _LETTER_AND_TEXT.fullmatch(text):
         # Without a list of options, "A. Lincoln" is a name.
         is_label = (match[2].isupper() and (is_listed or match[3] in ")]）】")) or (
@@ -170,11 +186,31 @@ def name_option(reference: str, options: Mapping[str, str]) -> str | None:
 
 
 def match_option(text: str, options: Mapping[str, str]) -> str | None:
-    """Return the letter of the option that the whole text is: "B", "(b).", "**B) Paris**", "Paris"; None for any other text."""
+    """Return the letter, or letters, of what the whole text is: "(b).", "**B) Paris**", "Paris", "the second option", "A, C"."""
     if SIGNED_LETTER.fullmatch(text):
         return None
-    text = strip_markup(text)
-    if (letter := _SINGLE_LETTER.fullmatch(text)) and letter[2].upper() in options:
+    text = shorten_repeated_letters(strip_markup(text), options)
+    return _match_single(text, options) or (_match_several(text, options) if len(text) <= _MAX_SEVERAL else None)
+
+
+def join_letters(letters: Iterable[str], options: Mapping[str, str]) -> str | None:
+    """Return one letter, several in order, or the option whose text names several: "Both A and B"."""
+    distinct = sorted(set(letters))
+    if len(distinct) > 1:
+        named = [letter for letter, text in options.items() if f"{distinct[0]} and {distinct[-1]}" in text]
+        distinct = named if len(named) == 1 else distinct
+    return "".join(distinct) or None
+
+
+def shorten_repeated_letters(text: str, options: Mapping[str, str]) -> str:
+    """Write BBBBB as B where a question lists options."""
+    return _FIVE_TIMES.sub(r"\1", text) if options is not UNLISTED else text
+
+
+def _match_single(text: str, options: Mapping[str, str]) -> str | None:
+    letter = _SINGLE_LETTER.fullmatch(text)
+    # In small letters, what is the text of an option is no letter: "c" of "A) b B) c".
+    if letter and letter[2].upper() in options and not (text.islower() and text in options.values()):
         return letter[2].upper()
     normalized = normalize(text)
     matches = [letter for letter, option in options.items() if option and normalize_option(option) == normalized]
@@ -183,4 +219,51 @@ def match_option(text: str, options: Mapping[str, str]) -> str | None:
     match = _LETTER_AND_TEXT.fullmatch(text)
     if match and match[2].upper() in options and normalize(strip_markup(match[4])) == normalize_option(options[match[2].upper()]):
         return match[2].upper()
+    if (ordinal := _ordinals().fullmatch(text)) and ordinal.lastindex and ordinal.lastindex <= len(options):
+        return list(options)[ordinal.lastindex - 1]
     return None
+
+
+def _match_several(text: str, options: Mapping[str, str]) -> str | None:
+    """Return the letters of the options that a text lists: "A, C", "A. Rome\nC. Oslo", "Rome and Oslo"."""
+    if options is UNLISTED:
+        return None
+    if letters := _read_letters(text, options):
+        return letters
+    for separator in _SEPARATORS:
+        parts = [stripped for part in separator.split(text) if (stripped := strip_markup(part))]
+        if 1 < len(parts) <= len(options):
+            matches = [_match_single(part, options) for part in parts]
+            if None not in matches:
+                return join_letters(filter(None, matches), options)
+    return None
+
+
+def _read_letters(text: str, options: Mapping[str, str]) -> str | None:
+    """Return the letters that are all of a text: "AC", "A, C", "(A) and (C)", "ac"; a single letter is none of these."""
+    if not _LETTER_LIST.fullmatch(text):
+        return None
+    words = [word for word in _WORD.findall(text) if word not in _and_words() or (len(word) == 1 and text.islower())]
+    letters = "".join(words)
+    if len(words) > 1 and max(map(len, words)) > 1:
+        return None
+    is_list = 1 < len(letters) == len(set(letters)) and (letters.isupper() or "".join(sorted(letters)) == letters)
+    return join_letters(letters.upper(), options) if is_list and set(letters.upper()) <= options.keys() else None
+
+
+@cache
+def _and_words() -> frozenset[str]:
+    return frozenset(
+        word
+        for name in ("and", "or", "and_without_spaces", "or_without_spaces")
+        for phrase in phrases()[name]
+        for word in _WORD.findall(phrase)
+    )
+
+
+@cache
+def _ordinals() -> re.Pattern[str]:
+    """Return a pattern with a group per position: "the second option", "die zweite Option", "第二个选项"."""
+    groups = "|".join(f"({ordinal})" for ordinal in phrases()["ordinal"])
+    option = f"{OPTION}|answer|one|个|項|项"
+    return re.compile(rf"(?:{phrase_pattern('article')}\s)?(?:{groups})\s?(?:{option})", re.IGNORECASE)

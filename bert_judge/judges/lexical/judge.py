@@ -109,6 +109,8 @@ class LexicalJudge:
             stated = choice or choices.extract_choice(lettered, expected.options, extractor in ("final_answer", "boxed"))
             if choice := choice if self.settings.metric == "exact_match" else stated:
                 return decided(float(choice in expected.correct), **details)
+            if not stated and choices.find_repeated_options(lettered, expected.options):
+                return invalid("no option chosen of all that are repeated", answer[:_MAX_RAW])
         if expected and is_letter and self.settings.normalize:
             # Without its option a letter is not a word to compare with.
             references = [reference for reference in references if not name_option(reference, expected.options)]

@@ -85,7 +85,8 @@ def parse_message(value: Any, role: str) -> str:
         if (member := _first(value, _KEYS[role])) is not None:
             return parse_message(member, role)
     if isinstance(value, Sequence) and not isinstance(value, bytes):
-        # Items between messages, such as the reasoning of OpenAI's responses, are none.
+        # Also items between messages, such as the reasoning of OpenAI's responses.
+        value = [part for part in value if not _is_hidden(part)]
         if messages := [member for member in value if is_message(member)]:
             matching = [message for message in messages if str(_first(message, _KEYS["role"])).lower() in _WORDS["roles"][role]]
             if not matching:
@@ -93,10 +94,10 @@ def parse_message(value: Any, role: str) -> str:
             return parse_message(matching[-1], role)
         if len(value) == 1:
             return parse_message(value[0], role)
-        if all(isinstance(part, Mapping) for part in value) and any("text" in part for part in value):
-            return "".join(parse_text(part.get("text")) for part in value)
         if not value:
             return ""
+        if all(isinstance(part, Mapping) for part in value) and any("text" in part for part in value):
+            return "".join(parse_text(part.get("text")) for part in value)
     return parse_text(value)
 
 
@@ -270,6 +271,16 @@ def is_message(value: Any) -> bool:
         return False
     has_role = "role" in value or "from" in value or ("type" in value and "content" in value)
     return has_role and any(key in value for key in _KEYS["message"])
+
+
+def _is_hidden(part: Any) -> bool:
+    """Return whether a part of a message is reasoning or the call of a tool: by its type, or as Gemini and Bedrock mark it."""
+    return isinstance(part, Mapping) and (
+        part.get("type") in _WORDS["hidden_parts"]
+        or part.get("thought") is True
+        or part.get("channel") in ("analysis", "commentary")
+        or "reasoningContent" in part
+    )
 
 
 def _first(value: Mapping[str, Any], keys: Sequence[str]) -> Any:

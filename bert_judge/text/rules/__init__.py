@@ -15,6 +15,7 @@ from bert_judge.text.rules.date import decide_date
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.identity import decide_identical
 from bert_judge.text.rules.number import decide_number
+from bert_judge.text.rules.option import decide_option
 from bert_judge.text.visible_text import strip_reasoning
 
 __all__ = ["MODULES", "Decision", "Module", "decide"]
@@ -38,7 +39,12 @@ class Module(NamedTuple):
 
 
 # Modules that read all references come first in effect: they decide for all of them.
-MODULES: tuple[Module, ...] = (Module("identical", decide_identical), Module("date", decide_date), Module("number", decide_number))
+MODULES: tuple[Module, ...] = (
+    Module("option", decide_option, reads_all=True),
+    Module("identical", decide_identical),
+    Module("date", decide_date),
+    Module("number", decide_number),
+)
 
 
 def decide(question: str, references: Sequence[str], candidate: str) -> Decision | None:
