@@ -72,7 +72,15 @@ def _load_model(kind: Any, folder: Path, new_head: bool, **options: Any) -> PreT
             f"{folder}: its weights do not match its config.json: {unloaded[0]!r} is missing or of another shape "
             f"({len(unloaded)} such tensors); download or train the model again"
         )
+    check_finite(model, folder)
     return model
+
+
+def check_finite(model: PreTrainedModel, folder: Path) -> None:
+    """Refuse weights that are not numbers, with which every score would be none. Raises InputError: names the first of them."""
+    for name, weights in model.named_parameters():
+        if not weights.isfinite().all():
+            raise InputError(f"{folder}: the weights {name!r} contain NaN or infinity; download or train the model again")
 
 
 def _load(kind: Any, folder: Path, **options: Any) -> Any:

@@ -114,7 +114,12 @@ class Checkpoint:
     trained: bool
 
     def save(self, folder: Path, int8: bool = False) -> None:
-        """Write weights (`int8`: as 8-bit integers, which only this program reads), tokenizer and, last, `judge.json`."""
+        """Write weights (`int8`: as 8-bit integers, which only this program reads), tokenizer and, last, `judge.json`.
+
+        Raises:
+            InputError: a weight is not a number.
+        """
+        pretrained.check_finite(self.model, folder)
         folder.mkdir(parents=True, exist_ok=True)
         if int8:
             _save_int8(self.model, folder)
@@ -233,6 +238,7 @@ def _load_int8(folder: Path) -> PreTrainedModel:
         model.load_state_dict(state)
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
         raise InputError(f"{folder}: not a readable judge: {' '.join(str(error).split())[:300]}") from error
+    pretrained.check_finite(model, folder)
     return model
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 KEY = list(tables.CANDIDATES.key)
 # Reason of a verdict on an empty answer, which no model is asked about.
 EMPTY_ANSWER = "empty answer"
+# Reason of an invalid verdict: the model's arithmetic overflowed, or its weights are damaged.
+NOT_A_NUMBER = "the judge's score is not a number"
 # Codes of verdicts in arrays.
 INVALID, INCORRECT, CORRECT = -1, 0, 1
 VERDICT_CODES = {"invalid": INVALID, "incorrect": INCORRECT, "correct": CORRECT}
@@ -84,7 +87,9 @@ def invalid(reason: str, raw: str | None = None) -> Label:
 
 
 def decided(score: float, threshold: float = 0.5, **details: object) -> Label:
-    """Return the label of a score: correct from `threshold` on."""
+    """Return the label of a score: correct from `threshold` on; invalid if it is not a number."""
+    if not math.isfinite(score):
+        return invalid(NOT_A_NUMBER)
     return Label("correct" if score >= threshold else "incorrect", score, **details)  # type: ignore[arg-type]
 
 

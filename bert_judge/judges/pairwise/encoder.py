@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,8 @@ from bert_judge.encoder import checkpoint as checkpoints
 from bert_judge.encoder.encoding import EncodedRow, RowEncoder, keep_tail
 from bert_judge.encoder.inference import Engine
 from bert_judge.encoder.judge_folder import resolve_checkpoint
-from bert_judge.judges.pairwise.protocol import OrderVerdict, Pair, Preference, combine_orders
+from bert_judge.judges.pairwise.protocol import OrderVerdict, Pair, Preference, combine_orders, invalid_preference
+from bert_judge.judges.protocol import NOT_A_NUMBER
 from bert_judge.runtime.errors import InputError
 from bert_judge.text.features import truncate_middle
 from bert_judge.text.visible_text import normalize_text
@@ -125,6 +127,9 @@ class PairEncoderJudge:
         columns = model.verdicts(differences).tolist(), model.probabilities(differences), differences.tolist(), rows, swapped
         preferences = []
         for verdict, p, difference, *orders in zip(*columns, strict=True):
+            if not math.isfinite(difference):
+                preferences.append(invalid_preference(NOT_A_NUMBER))
+                continue
             outcome = OrderVerdict(
                 verdict,
                 # Rounding may leave [0, 1].

@@ -45,6 +45,25 @@ def test_saved_and_loaded_judges_give_the_same_scores(tmp_path: Path, architectu
     assert again.checkpoint.metadata == judge.checkpoint.metadata
 
 
+def test_a_score_that_is_not_a_number_is_invalid_and_such_weights_are_not_saved(tmp_path: Path) -> None:
+    judge = trained(tmp_path)
+    weight = judge.checkpoint.model.classifier.weight
+    with torch.no_grad():
+        # Finite, but both logits overflow.
+        weight.fill_(torch.finfo(torch.float32).max)
+    judge.save(tmp_path / "judge")
+    rows = [Row("", 0, "", *row) for row in zip(QUESTIONS, map(tuple, REFERENCES), [*CANDIDATES[:2], ""], strict=True)]
+    labels = BERTJudge(tmp_path / "judge").judge(rows)
+    assert [label.verdict for label in labels] == ["invalid", "invalid", "incorrect"]
+    assert [label.score for label in labels] == [None, None, 0.0]
+    assert labels[0].reason == "the judge's score is not a number"
+    with torch.no_grad():
+        weight[0, 0] = torch.nan
+    with pytest.raises(InputError, match=r"weights 'classifier\.weight' contain NaN or infinity"):
+        judge.save(tmp_path / "other")
+    assert not (tmp_path / "other" / JUDGE_FILE).exists()
+
+
 def test_saved_judges_include_trees_and_stacker(tmp_path: Path) -> None:
     judge = trained(tmp_path, features=True)
     metrics, scores = judge.calibrate(QUESTIONS, REFERENCES, CANDIDATES, [1.0, 0.0, 0.0])

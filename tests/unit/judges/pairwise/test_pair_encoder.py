@@ -117,6 +117,13 @@ def test_fit_save_and_load(backbone: Path, tmp_path: Path) -> None:
         BERTJudge(tmp_path / "judge")
 
 
+def test_a_difference_that_is_not_a_number_is_invalid(judge: PairEncoderJudge, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judge.engine, "logits", lambda rows, exact=False: np.full(len(rows), np.nan))
+    [preference] = judge.compare([Pair("Why?", "Because.", "No.")])
+    assert (preference.verdict, preference.score) == ("invalid", None)
+    assert preference.reason == "the judge's score is not a number"
+
+
 def test_untrained_backbone_and_pointwise_judge_are_rejected(backbone: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="an untrained backbone"):
         PairEncoderJudge(backbone).compare(EXAMPLES)
