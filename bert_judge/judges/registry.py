@@ -126,6 +126,10 @@ class JudgeKind:
         settings: Spec = block.model_dump(mode="json", exclude=set(block.run_time))
         return settings
 
+    def judges_row_by_row(self, settings: Spec) -> bool:
+        """Return whether a row may take seconds, and rows together are no faster: a server then judges them one by one."""
+        return False
+
     def extra_spec(self, plan: RunPlan, judge: str, model: str, task: str) -> Spec:
         """Return further parts of the spec of a label table."""
         return {}

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -43,18 +44,25 @@ class _StrictRequest(Request):
     """Parse standard JSON only: UTF-8 without lone surrogates, no NaN, limited nesting and number of values."""
 
     async def json(self) -> Any:
-        limits: Limits = self.app.state.limits
-        body = await self.body()
-        try:
-            bodies.check_json(body, limits)
-            content = pydantic_core.from_json(body, allow_inf_nan=False)
-            bodies.check_counts(content, limits)
-        except ValueError as error:
-            raise HTTPException(400, f"the body is not JSON in UTF-8: {error}") from error
-        except RequestRejected as rejection:
-            # FastAPI takes other errors for those of a parser.
-            raise HTTPException(rejection.status, str(rejection)) from rejection
-        return content
+        return await _run_in_parser(self, _parse_json, await self.body(), self.app.state.limits)
+
+
+def _parse_json(body: bytes, limits: Limits) -> Any:
+    try:
+        bodies.check_json(body, limits)
+        content = pydantic_core.from_json(body, allow_inf_nan=False)
+        bodies.check_counts(content, limits)
+    except ValueError as error:
+        raise HTTPException(400, f"the body is not JSON in UTF-8: {error}") from error
+    except RequestRejected as rejection:
+        # FastAPI takes other errors for those of a parser.
+        raise HTTPException(rejection.status, str(rejection)) from rejection
+    return content
+
+
+async def _run_in_parser(request: Request, function: Callable[..., Answer], *arguments: Any) -> Answer:
+    """Call a function on the content of a request in the thread for this, so that the largest requests do not delay others."""
+    return await asyncio.get_running_loop().run_in_executor(request.app.state.parser, function, *arguments)
 
 
 class _StrictRoute(APIRoute):
@@ -77,6 +85,7 @@ def make_app(pool: JudgePool, limits: Limits, metrics: Metrics) -> FastAPI:
         yield
         for batcher in pool.all:
             await batcher.stop()
+        app.state.parser.shutdown()
 
     # The default documentation pages load scripts from a CDN.
     app = FastAPI(
@@ -88,6 +97,7 @@ def make_app(pool: JudgePool, limits: Limits, metrics: Metrics) -> FastAPI:
         responses=_describe(REFUSALS["all"]),
     )
     app.state.limits = limits
+    app.state.parser = ThreadPoolExecutor(1, "parser")
     app.router.route_class = _StrictRoute
     app.exception_handler(RequestRejected)(_handle_rejection)
     app.exception_handler(InputError)(_handle_input_error)
@@ -102,17 +112,22 @@ def make_app(pool: JudgePool, limits: Limits, metrics: Metrics) -> FastAPI:
     @app.post("/v1/judge", responses=_describe(REFUSALS["body"]))
     async def judge(body: bodies.JudgeRequest, request: Request) -> JudgeResponse:
         """Judge one answer (`candidate`) or several (`rows`), or compare two answers (`answer_a`, `answer_b`; `pairs`)."""
-        return await _cancel_on_disconnect(request, _answer(pool, limits, body), limits.answer_seconds)
+        return await _cancel_on_disconnect(request, _answer(pool, limits, body, _client(request)), limits.answer_seconds)
 
     @app.post("/v1/decisions", responses=_describe(REFUSALS["all"] | REFUSALS["body"], bodies.DecisionErrorBody))
     async def decide(body: dict[str, Any], request: Request) -> dict[str, Any]:
         """Answer questions of OpenAI's Decisions API about an answer and its references."""
-        return await _cancel_on_disconnect(request, decisions.decide(pool, limits, body), limits.answer_seconds)
+        question = await _run_in_parser(request, decisions.parse, body)
+        return await _cancel_on_disconnect(
+            request, decisions.decide(pool, limits, question, _client(request)), limits.answer_seconds
+        )
 
     @app.post("/v1/systemone", responses=_describe(REFUSALS["all"] | REFUSALS["body"], bodies.DecisionErrorBody))
     async def decide_system_one(body: dict[str, Any], request: Request) -> dict[str, Any]:
         """Answer questions of TypeSafe's System One API about an answer and its references."""
-        return await _cancel_on_disconnect(request, decisions.decide_system_one(pool, limits, body), limits.answer_seconds)
+        question = await _run_in_parser(request, decisions.parse_system_one, body)
+        work = decisions.decide_system_one(pool, limits, question, _client(request))
+        return await _cancel_on_disconnect(request, work, limits.answer_seconds)
 
     return app
 
@@ -142,12 +157,16 @@ async def _send_page(file: str, _: Request) -> FileResponse:
     return FileResponse(PAGE / file)
 
 
-async def _answer(pool: JudgePool, limits: Limits, body: bodies.JudgeRequest) -> JudgeResponse:
+def _client(request: Request) -> str:
+    return request.client.host if request.client else "?"
+
+
+async def _answer(pool: JudgePool, limits: Limits, body: bodies.JudgeRequest, client: str) -> JudgeResponse:
     if isinstance(body, bodies.Single | bodies.Batch):
         rows = body.rows if isinstance(body, bodies.Batch) else [body]
         bodies.check_items("rows", rows, limits)
         judge = pool.judge(body.judge)
-        labels = [bodies.LabelBody.model_validate(label) for label in await judge.submit([row.to_item() for row in rows])]
+        labels = [bodies.LabelBody.model_validate(label) for label in await judge.submit(rows, client)]
         return (
             bodies.JudgedBatch(judge=judge.name, labels=labels)
             if isinstance(body, bodies.Batch)
@@ -156,7 +175,7 @@ async def _answer(pool: JudgePool, limits: Limits, body: bodies.JudgeRequest) ->
     pairs = body.pairs if isinstance(body, bodies.PairBatch) else [body]
     bodies.check_items("pairs", pairs, limits)
     pair_judge = pool.pair_judge(body.judge)
-    answers = await pair_judge.submit([pair.to_item() for pair in pairs])
+    answers = await pair_judge.submit(pairs, client)
     preferences = [bodies.PreferenceBody.model_validate(preference) for preference in answers]
     if isinstance(body, bodies.PairBatch):
         return bodies.JudgedPairs(judge=pair_judge.name, preferences=preferences)

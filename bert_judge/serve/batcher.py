@@ -1,8 +1,9 @@
 """Dynamic batching: rows of concurrent requests are combined into rounds, which one thread per judge processes in order.
 
-While a round is processed, requests queue up for the next, so rounds grow with the load. Requests are scheduled round-robin, so
-a single row is in the next round however many rows other requests have. The judge sorts a round by length and splits it into
-batches exactly as for a file, so verdicts are identical.
+While a round is processed, requests queue up for the next, so rounds grow with the load. Clients are scheduled round-robin, and
+so are the requests of a client, so a single row is in the next round however many requests other clients send. The judge sorts a
+round by length and splits it into batches exactly as for a file, so verdicts are identical. A row of some judges may take a second
+and more; for them a round is one row.
 
 All methods except `load` and `close` must run in one event loop; the judge runs in its thread.
 """
@@ -11,7 +12,7 @@ import asyncio
 import logging
 import math
 import time
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -57,6 +58,7 @@ class Batcher(Generic[Item, Answer]):
     Args:
         load: called once in the judge's thread; returns the function that judges, with one answer per item, in order.
         cost: returns the characters of an item.
+        row_by_row: the judge may take a second and more for a row, and gains nothing from several together.
     """
 
     def __init__(
@@ -66,12 +68,15 @@ class Batcher(Generic[Item, Answer]):
         cost: Callable[[Item], int],
         limits: Limits,
         metrics: Metrics,
+        row_by_row: bool = False,
     ) -> None:
         self.name = name
         self.limits = limits
+        self._round_characters = 0 if row_by_row else limits.round_characters
         self._load, self._cost, self._metrics = load, cost, metrics
         self._worker = ThreadPoolExecutor(1, thread_name_prefix=f"judge-{name}")
-        self._jobs: deque[_Job[Item, Answer]] = deque()
+        # Client → its requests; the next client, and the next request of each, come first.
+        self._jobs: OrderedDict[str, deque[_Job[Item, Answer]]] = OrderedDict()
         self._open: set[asyncio.Future[list[Answer]]] = set()
         self._rows = self._characters = 0
         # Moving average of characters per second.
@@ -105,8 +110,11 @@ class Batcher(Generic[Item, Answer]):
     def alive(self) -> bool:
         return self._task is not None and not self._task.done()
 
-    async def submit(self, items: Sequence[Item]) -> list[Answer]:
+    async def submit(self, items: Sequence[Item], client: str = "") -> list[Answer]:
         """Return one answer per item, in order. Cancelling removes all rows that are not in the current round.
+
+        Args:
+            client: address of the client; clients share the judge's time.
 
         Raises:
             RequestRejected: the queue is full.
@@ -116,9 +124,9 @@ class Batcher(Generic[Item, Answer]):
         if not items:
             return []
         costs = [self._cost(item) for item in items]
-        self._check_capacity(len(items), sum(costs))
+        self._check_capacity(len(items), sum(costs), client)
         job: _Job[Item, Answer] = _Job(items, costs, asyncio.get_running_loop().create_future())
-        self._jobs.append(job)
+        self._jobs.setdefault(client, deque()).append(job)
         self._open.add(job.future)
         self._update_queue(len(items), sum(costs))
         self._wake.set()
@@ -130,10 +138,10 @@ class Batcher(Generic[Item, Answer]):
                 self._update_queue(job.num_scheduled - len(items), -sum(costs[job.num_scheduled :]))
                 job.num_scheduled = len(items)
 
-    def _check_capacity(self, rows: int, characters: int) -> None:
-        # An empty queue accepts any request.
+    def _check_capacity(self, rows: int, characters: int, client: str) -> None:
         full = self._rows + rows > self.limits.queue_rows or self._characters + characters > self.limits.queue_characters
-        if full and self._rows:
+        # A client without a request in the queue may add one, so that others cannot shut it out.
+        if full and client in self._jobs:
             seconds = math.ceil(self._characters / self._speed) if self._speed else 1
             raise RequestRejected(
                 503,
@@ -156,11 +164,12 @@ class Batcher(Generic[Item, Answer]):
             self._wake.clear()
 
     def _next_round(self) -> list[_Slice[Item, Answer]]:
-        """Return the next rows of each request in turn, up to the character limit, and at least one."""
+        """Return the next rows of each client and request in turn, up to the character limit, and at least one."""
         slices: list[_Slice[Item, Answer]] = []
-        remaining = self.limits.round_characters
+        remaining = self._round_characters
         while self._jobs and (remaining > 0 or not slices):
-            job = self._jobs.popleft()
+            client, jobs = next(iter(self._jobs.items()))
+            job = jobs.popleft()
             start = job.num_scheduled
             while job.num_scheduled < min(len(job.items), start + TURN_ROWS) and (
                 remaining > 0 or (not slices and job.num_scheduled == start)
@@ -171,7 +180,11 @@ class Batcher(Generic[Item, Answer]):
                 slices.append((job, job.items[start : job.num_scheduled]))
                 self._update_queue(start - job.num_scheduled, -sum(job.costs[start : job.num_scheduled]))
             if job.num_scheduled < len(job.items):
-                self._jobs.append(job)
+                jobs.append(job)
+            if jobs:
+                self._jobs.move_to_end(client)
+            else:
+                del self._jobs[client]
         return slices
 
     async def _judge_round(self, slices: Sequence[_Slice[Item, Answer]]) -> None:

@@ -32,6 +32,9 @@ class RowBody(Body):
     references: References = Field(description="A reference answer, or a list of which any is correct.")
     candidate: str = Field(description="The answer to judge.")
 
+    def list_references(self) -> list[str]:
+        return [self.references] if isinstance(self.references, str) else self.references
+
     def to_item(self) -> Row | Label:
         """Return the input of a judge, as for a row of a file; an invalid label if there is nothing to judge."""
         record = {"question": self.question, "references": self.references, "candidate": self.candidate}
@@ -61,10 +64,13 @@ class PairBody(Body):
     answer_a: str
     answer_b: str
 
+    def list_references(self) -> list[str]:
+        return [self.references] if isinstance(self.references, str) else self.references
+
     def to_item(self) -> Pair:
         """Return the input of a pairwise judge, with finished reasoning removed from the answers."""
         answer_a, answer_b = (strip_reasoning(text) or "" for text in (self.answer_a, self.answer_b))
-        references = tuple(reference for reference in _list_references(self) if reference.strip())
+        references = tuple(reference for reference in self.list_references() if reference.strip())
         return Pair(self.question, answer_a, answer_b, references)
 
 
@@ -215,14 +221,10 @@ def _check_parts(name: str, item: Mapping[str, Any], limits: Limits) -> None:
 def check_items(name: str, items: Sequence[RowBody | PairBody], limits: Limits) -> None:
     """Refuse too long texts. `name`: what the items are called in messages, `rows` or `pairs`."""
     for index, item in enumerate(items):
-        references = _list_references(item)
+        references = item.list_references()
         for part, text in [*((part, getattr(item, part)) for part in item.texts), *(("references", text) for text in references)]:
             if len(text) > limits.text_characters:
                 raise RequestRejected(
                     413,
                     f"{name}.{index}.{part}: {len(text):,} characters, limit {limits.text_characters:,}; shorten the text",
                 )
-
-
-def _list_references(item: RowBody | PairBody) -> list[str]:
-    return [item.references] if isinstance(item.references, str) else item.references

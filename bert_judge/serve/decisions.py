@@ -8,7 +8,7 @@ Sources: `openai.types.decision` of the client, and https://docs.typesafe.ai/api
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -49,18 +49,41 @@ class Question:
     options: Mapping[str | bool, bool] | None = None
 
 
-async def decide(pool: JudgePool, limits: Limits, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Answer a request to `/v1/decisions`; what the judge leaves invalid is a refusal.
+@dataclass(frozen=True)
+class DecisionRequest:
+    """Questions about a row, and the name of a judge; None for the default."""
 
-    Raises:
-        RequestRejected: it asks anything but `ABILITY`, or exceeds a limit.
-    """
+    questions: Sequence[Question]
+    judge: str | None
+    row: RowBody
+
+
+def parse(body: Mapping[str, Any]) -> DecisionRequest:
+    """Read a request to `/v1/decisions`. Raises RequestRejected: it asks anything but `ABILITY`."""
     entries = body.get("questions")
     if not isinstance(entries, list) or not entries:
         _reject("questions", "send a list of questions")
     questions = [_parse_question(f"questions.{number}", entry) for number, entry in enumerate(entries)]
-    judge, label = await _judge(pool, limits, body, _read_input(body.get("input")))
-    answers = [{"name": question.name, **_answer(question, label)} for question in questions]
+    return _parse_row(questions, body, _read_input(body.get("input")))
+
+
+def parse_system_one(body: Mapping[str, Any]) -> DecisionRequest:
+    """Read a request to `/v1/systemone`; raises like `parse`."""
+    entries = body.get("questions")
+    if not isinstance(entries, Mapping) or not entries:
+        _reject("questions", "send an object of questions by name")
+    questions = [_parse_question(f"questions.{name}", entry, name) for name, entry in entries.items()]
+    return _parse_row(questions, body, body.get("state"))
+
+
+async def decide(pool: JudgePool, limits: Limits, request: DecisionRequest, client: str) -> dict[str, Any]:
+    """Answer a request to `/v1/decisions`; what the judge leaves invalid is a refusal.
+
+    Raises:
+        RequestRejected: there is no such judge, or the row exceeds a limit.
+    """
+    judge, label = await _judge(pool, limits, request, client)
+    answers = [{"name": question.name, **_answer(question, label)} for question in request.questions]
     details = {
         "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
         "output_tokens_details": {"reasoning_tokens": 0},
@@ -69,17 +92,13 @@ async def decide(pool: JudgePool, limits: Limits, body: Mapping[str, Any]) -> di
     return {"model": judge, "answers": answers, "usage": usage | details | {"total_tokens": sum(usage.values())}}
 
 
-async def decide_system_one(pool: JudgePool, limits: Limits, body: Mapping[str, Any]) -> dict[str, Any]:
+async def decide_system_one(pool: JudgePool, limits: Limits, request: DecisionRequest, client: str) -> dict[str, Any]:
     """Answer a request to `/v1/systemone`; raises like `decide`, and for what the judge leaves invalid."""
-    entries = body.get("questions")
-    if not isinstance(entries, Mapping) or not entries:
-        _reject("questions", "send an object of questions by name")
-    questions = [_parse_question(f"questions.{name}", entry, name) for name, entry in entries.items()]
-    judge, label = await _judge(pool, limits, body, body.get("state"))
+    judge, label = await _judge(pool, limits, request, client)
     if label.score is None:
         raise RequestRejected(422, f"state: no verdict: {label.reason}")
     answers = {}
-    for question in questions:
+    for question in request.questions:
         answer = _answer(question, label)
         if question.options is None:
             answer = {"type": "noul", "noul": answer["probability"]}
@@ -121,14 +140,18 @@ def _read_input(value: Any) -> Any:
     return content[0].get("data", content[0].get("text"))
 
 
-async def _judge(pool: JudgePool, limits: Limits, body: Mapping[str, Any], state: Any) -> tuple[str, Label]:
-    """Return the judge that `model` names, and its label of the state."""
+def _parse_row(questions: Sequence[Question], body: Mapping[str, Any], state: Any) -> DecisionRequest:
     model = body.get("model")
     if not isinstance(model, str | None):
         _reject("model", "send the name of a judge")
-    judge, row = pool.judge(model), _read_state(state)
-    check_items("state", [row], limits)
-    (label,) = await judge.submit([row.to_item()])
+    return DecisionRequest(questions, model, _read_state(state))
+
+
+async def _judge(pool: JudgePool, limits: Limits, request: DecisionRequest, client: str) -> tuple[str, Label]:
+    """Return the name of the judge, and its label of the row."""
+    judge = pool.judge(request.judge)
+    check_items("state", [request.row], limits)
+    (label,) = await judge.submit([request.row], client)
     return judge.name, label
 
 

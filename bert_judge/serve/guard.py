@@ -8,7 +8,7 @@ import os
 import time
 from base64 import b64decode
 from binascii import Error as NotBase64
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -138,7 +138,8 @@ class Guard:
         self.app, self.limits, self.token, self.metrics = app, limits, token, metrics
         self._local = is_loopback(host)
         self._rate_limiter = RateLimiter(limits.rate, limits.burst_seconds)
-        self._held_bytes = 0
+        # Client → size of its bodies in progress.
+        self._held: Counter[str] = Counter()
         # The server is stopping: clients are told to send further requests on a new connection, to another server.
         self.draining = False
 
@@ -168,18 +169,18 @@ class Guard:
                 self.metrics.answered(route, status, time.monotonic() - started)
 
     async def _check_and_forward(self, scope: Scope, receive: Receive, send: Send) -> None:
-        body = bytearray()
+        body, client = bytearray(), (scope.get("client") or ("?", 0))[0]
         try:
-            self._check(scope, Headers(scope=scope))
-            await self._read_body(Headers(scope=scope), receive, body)
+            self._check(scope, Headers(scope=scope), client)
+            await self._read_body(Headers(scope=scope), receive, body, client)
             await self.app(scope, _replay_body(bytes(body), receive), send)
         except RequestRejected as rejection:
             challenge = "Bearer" if scope["path"].startswith(API_PREFIXES) else 'Basic realm="bert-judge", charset="UTF-8"'
             await error_response(rejection, challenge)(scope, receive, send)
         finally:
-            self._hold(-len(body))
+            self._hold(-len(body), client)
 
-    def _check(self, scope: Scope, headers: Headers) -> None:
+    def _check(self, scope: Scope, headers: Headers, client: str) -> None:
         host = headers.get("host", "")
         try:
             hostname, origin = urlsplit(f"//{host}").hostname, urlsplit(headers.get("origin", f"//{host}")).netloc
@@ -195,9 +196,9 @@ class Guard:
         if not scope["path"].startswith(API_PREFIXES) and scope["path"] not in PAGE_PATHS:
             raise RequestRejected(404, f"{scope['path']}: not found")
         if scope["method"] == "POST":
-            self._rate_limiter.take((scope.get("client") or ("?", 0))[0])
+            self._rate_limiter.take(client)
 
-    async def _read_body(self, headers: Headers, receive: Receive, body: bytearray) -> None:
+    async def _read_body(self, headers: Headers, receive: Receive, body: bytearray, client: str) -> None:
         """Read the body, up to the limit."""
         content_length = headers.get("content-length", "")
         too_large = content_length.isdigit() and int(content_length) > self.limits.body_bytes
@@ -213,7 +214,7 @@ class Guard:
                     size += len(message.get("body", b""))
                     too_large = too_large or size > self.limits.body_bytes
                     if not too_large:
-                        self._hold(len(message.get("body", b"")))
+                        self._hold(len(message.get("body", b"")), client)
                         body += message.get("body", b"")
                     more = message.get("more_body", False)
         except TimeoutError as error:
@@ -221,11 +222,15 @@ class Guard:
         if too_large:
             raise self._body_too_large()
 
-    def _hold(self, size: int) -> None:
-        if size > 0 and self._held_bytes + size > self.limits.held_bytes:
+    def _hold(self, size: int, client: str) -> None:
+        total, limit = self._held.total() + size, self.limits.held_bytes
+        # A single client cannot shut out the others; behind a proxy all have its address.
+        if size > 0 and (total > limit or self._held[client] + size > limit // 2):
             raise RequestRejected(503, "the server is overloaded; try again later", 1)
-        self._held_bytes += size
-        self.metrics.held(self._held_bytes)
+        self._held[client] += size
+        if not self._held[client]:
+            del self._held[client]
+        self.metrics.held(total)
 
     def _body_too_large(self) -> RequestRejected:
         return RequestRejected(413, f"the body is larger than {self.limits.body_bytes:,} bytes; send several requests")

@@ -15,12 +15,12 @@ from bert_judge.labels.judge_loading import JudgeReference, NamedJudge
 from bert_judge.labels.score_file.score_file import judge_rows
 from bert_judge.runtime.errors import ConfigError, InputError, suggest
 from bert_judge.serve.batcher import Batcher
+from bert_judge.serve.bodies import PairBody, RowBody
 from bert_judge.serve.limits import Limits, RequestRejected
 from bert_judge.serve.metrics import Metrics
 
 log = logging.getLogger(__name__)
 
-Items = Row | Label
 BatcherT = TypeVar("BatcherT")
 # Fixed cost of a row in addition to its texts.
 ROW_OVERHEAD = 64
@@ -30,8 +30,8 @@ ROW_OVERHEAD = 64
 class JudgePool:
     """Pointwise and pairwise judges by name, the default of each first."""
 
-    pointwise: Mapping[str, Batcher[Items, Label]]
-    pairwise: Mapping[str, Batcher[Pair, Preference]] = field(default_factory=dict)
+    pointwise: Mapping[str, Batcher[RowBody, Label]]
+    pairwise: Mapping[str, Batcher[PairBody, Preference]] = field(default_factory=dict)
 
     @property
     def all(self) -> list[Batcher[Any, Any]]:
@@ -47,43 +47,48 @@ class JudgePool:
         for batcher in self.all:
             batcher.close()
 
-    def judge(self, name: str | None) -> Batcher[Items, Label]:
+    def judge(self, name: str | None) -> Batcher[RowBody, Label]:
         """Return the pointwise judge of this name, or the default. Raises RequestRejected: it does not exist."""
         return _get(self.pointwise, name, "pointwise judge")
 
-    def pair_judge(self, name: str | None) -> Batcher[Pair, Preference]:
+    def pair_judge(self, name: str | None) -> Batcher[PairBody, Preference]:
         """Return the pairwise judge of this name, or the default; raises like `judge`."""
         return _get(self.pairwise, name, "pairwise judge")
 
 
-def pointwise(name: str, load: Callable[[], Judge], limits: Limits, metrics: Metrics) -> Batcher[Items, Label]:
-    """Return a pointwise judge behind its queue; `load` is called in the judge's thread."""
+def pointwise(
+    name: str, load: Callable[[], Judge], limits: Limits, metrics: Metrics, row_by_row: bool = False
+) -> Batcher[RowBody, Label]:
+    """Return a pointwise judge behind its queue; `load` is called, and rows are converted, in the judge's thread."""
 
-    def loaded() -> Callable[[Sequence[Items]], list[Label]]:
+    def loaded() -> Callable[[Sequence[RowBody]], list[Label]]:
         judge = NamedJudge(name, "", load())
         # Labels are None only for rows that are None.
-        return lambda rows: [label for label in judge_rows(judge, rows) if label is not None]
+        return lambda rows: [label for label in judge_rows(judge, [row.to_item() for row in rows]) if label is not None]
 
-    return Batcher(name, loaded, _row_cost, limits, metrics)
-
-
-def pairwise(name: str, load: Callable[[], PairJudge], limits: Limits, metrics: Metrics) -> Batcher[Pair, Preference]:
-    """Return a pairwise judge behind its queue."""
-    return Batcher(name, lambda: load().compare, _pair_cost, limits, metrics)
+    return Batcher(name, loaded, _row_cost, limits, metrics, row_by_row)
 
 
-def _pair_cost(pair: Pair) -> int:
-    characters = len(pair.question) + len(pair.answer_a) + len(pair.answer_b) + sum(map(len, pair.references))
+def pairwise(name: str, load: Callable[[], PairJudge], limits: Limits, metrics: Metrics) -> Batcher[PairBody, Preference]:
+    """Return a pairwise judge behind its queue; see `pointwise`."""
+
+    def loaded() -> Callable[[Sequence[PairBody]], Sequence[Preference]]:
+        judge = load()
+        return lambda pairs: judge.compare([pair.to_item() for pair in pairs])
+
+    return Batcher(name, loaded, _pair_cost, limits, metrics)
+
+
+def _pair_cost(pair: PairBody) -> int:
+    characters = len(pair.question) + len(pair.answer_a) + len(pair.answer_b) + sum(map(len, pair.list_references()))
     # Both orders are encoded.
     return 2 * (characters + ROW_OVERHEAD)
 
 
-def _row_cost(row: Items) -> int:
-    if isinstance(row, Label):
-        return 1
+def _row_cost(row: RowBody) -> int:
+    references = row.list_references()
     # The encoder processes question and answer once per reference.
-    characters = len(row.question) + len(row.candidate) + ROW_OVERHEAD
-    return characters * len(row.references) + sum(map(len, row.references))
+    return (len(row.question) + len(row.candidate) + ROW_OVERHEAD) * max(1, len(references)) + sum(map(len, references))
 
 
 def _get(judges: Mapping[str, BatcherT], name: str | None, kind: str) -> BatcherT:
@@ -107,7 +112,11 @@ def select_judges(names: Sequence[str], files: Sequence[Path], results: Path, li
         InputError: a named judge does not exist, or there is no judge to serve.
     """
     references = _configured_judges(names, files, results) if files else _named_judges(names, results)
-    single = {r.name: pointwise(r.name, partial(_load, r), limits, metrics) for r in references if not r.kind.compares_pairs}
+    single = {
+        r.name: pointwise(r.name, partial(_load, r), limits, metrics, r.kind.judges_row_by_row(r.context.settings))
+        for r in references
+        if not r.kind.compares_pairs
+    }
     pairs = {r.name: pairwise(r.name, partial(_load, r), limits, metrics) for r in references if r.kind.compares_pairs}
     return JudgePool(single, pairs)
 

@@ -9,11 +9,12 @@ class Limits:
 
     Attributes:
         body_bytes: maximum body size of a request.
-        held_bytes: maximum total size of bodies in progress.
+        held_bytes: maximum total size of bodies in progress; half of it for a client.
         rows: maximum rows or pairs per request.
         text_characters: maximum length of a question, reference or answer.
         references: maximum references per row.
-        queue_rows, queue_characters: maximum rows, and their characters, waiting for one judge.
+        queue_rows, queue_characters: maximum rows, and their characters, waiting for one judge; above, a client may have one
+            request there.
         round_characters: maximum characters per batch of a judge; about four make a token.
         linger_seconds: how long an idle judge waits for more rows before it starts a batch.
         header_seconds: time limit for receiving the headers of a request on an open connection.

@@ -1,14 +1,17 @@
 """Math-Verify in a worker process that can be killed.
 
 Math-Verify evaluates what a candidate writes: `9**9**9**9` never ends, and its own time limits rely on signals, which need the main
-thread and are handled only between two steps of Python code. Here the kernel kills the worker when an answer takes too long; the
-answer becomes invalid and a new worker continues with the next. The worker is started with `python -m`, because
-`multiprocessing` would import the caller's script a second time.
+thread and are handled only between two steps of Python code. Here the kernel kills the process that compares when an answer takes
+too long; the answer becomes invalid. The worker imports Math-Verify once, which takes about a second, and forks: the child
+compares, and when it dies the next one continues at once. The worker is started with `python -m`, because `multiprocessing` would
+import the caller's script a second time.
 """
 
+import ctypes
 import json
 import logging
 import multiprocessing as mp
+import os
 import resource
 import signal
 import subprocess
@@ -16,7 +19,7 @@ import sys
 import weakref
 from collections.abc import Sequence
 from multiprocessing.connection import Connection
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from bert_judge.text.latex_forms import PAIR, differ_in_notation, is_formula, math_verify_forms, read_literal
 
@@ -24,7 +27,10 @@ CHUNK = 64
 # Excessive allocations end in a MemoryError of the worker.
 MEMORY_BYTES = 4 << 30
 
-# Exit codes of a worker that another process ended.
+# Option of Linux's prctl: the signal that this process gets when its parent ends.
+PR_SET_PDEATHSIG = 1
+
+# Exit codes of a process that another one ended.
 KILLED = (-signal.SIGKILL, -signal.SIGTERM)
 
 # Math-Verify rounds to six decimals; below this, numbers are compared by their ratio.
@@ -59,22 +65,30 @@ class MathVerifier:
         interrupted = -1
         while len(results) < len(pairs):
             chunk = pairs[len(results) : len(results) + CHUNK]
+            end = len(results) + len(chunk)
             connection = self._connection or self._start()
+            code = None
             try:
                 connection.send_bytes(json.dumps(chunk).encode())
-                for _ in chunk:
-                    results.append(MathResult(*json.loads(connection.recv_bytes())))
+                while code is None and len(results) < end:
+                    message = json.loads(connection.recv_bytes())
+                    if isinstance(message, int):
+                        code = message
+                    else:
+                        results.append(MathResult(*message))
             except (EOFError, OSError):
                 assert self._process is not None
                 code = self._process.wait()
                 self.close()
-                if code in KILLED and interrupted != len(results):
-                    # Rather the fault of the machine than of this answer, unless it happens again.
-                    interrupted = len(results)
-                    continue
-                is_late = code == -signal.SIGPROF
-                reason = f"did not finish in {self.seconds:g} s" if is_late else f"crashed (exit code {code})"
-                results.append(MathResult(None, f"Math-Verify {reason}"))
+            if code is None:
+                continue
+            if code in KILLED and interrupted != len(results):
+                # Rather the fault of the machine than of this answer, unless it happens again.
+                interrupted = len(results)
+                continue
+            is_late = code == -signal.SIGPROF
+            reason = f"did not finish in {self.seconds:g} s" if is_late else f"crashed (exit code {code})"
+            results.append(MathResult(None, f"Math-Verify {reason}"))
         return results
 
     def close(self) -> None:
@@ -176,7 +190,7 @@ class _Comparer:
 
 
 def _serve(connection: Connection, seconds: float) -> None:
-    """Process chunks of pairs until the caller closes the pipe. The timer's signal kills this process."""
+    """Let a child process chunks of pairs until the caller closes the pipe; report the exit code of one that dies, fork again."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGPROF})
@@ -186,7 +200,25 @@ def _serve(connection: Connection, seconds: float) -> None:
     comparer.compare(["$\\frac{1}{2}$"], "$0.5$")
     connection.send_bytes(b"ready")
     while True:
-        for references, answer in json.loads(connection.recv_bytes()):
+        child = os.fork()
+        if not child:
+            if sys.platform == "linux":
+                ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+            _compare_chunks(connection, comparer, seconds)
+        if code := os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
+            connection.send_bytes(json.dumps(code).encode())
+        else:
+            return
+
+
+def _compare_chunks(connection: Connection, comparer: _Comparer, seconds: float) -> NoReturn:
+    """Answer until the caller closes the pipe. The timer's signal kills this process."""
+    while True:
+        try:
+            chunk = json.loads(connection.recv_bytes())
+        except (EOFError, ConnectionResetError):
+            os._exit(0)
+        for references, answer in chunk:
             signal.setitimer(signal.ITIMER_PROF, seconds)
             result = comparer.compare(references, answer)
             signal.setitimer(signal.ITIMER_PROF, 0)

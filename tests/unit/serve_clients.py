@@ -67,10 +67,13 @@ class Short(Exact):
         return super().judge(rows)[1:]
 
 
-def guarded(judge: Exact, limits: Limits, host: str = "127.0.0.1", token: str | None = None) -> tuple[Guard, JudgePool]:
+def guarded(
+    judge: Exact, limits: Limits, host: str = "127.0.0.1", token: str | None = None, row_by_row: bool = False
+) -> tuple[Guard, JudgePool]:
     metrics = Metrics()
     pool = JudgePool(
-        {"exact": pointwise("exact", lambda: judge, limits, metrics)}, {"longer": pairwise("longer", Longer, limits, metrics)}
+        {"exact": pointwise("exact", lambda: judge, limits, metrics, row_by_row)},
+        {"longer": pairwise("longer", Longer, limits, metrics)},
     )
     pool.load()
     return Guard(make_app(pool, limits, metrics), limits, host, token, metrics), pool

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from bert_judge.config.base import JudgeConfig, Share, as_list
-from bert_judge.judges.registry import JudgeKind, LoadContext
+from bert_judge.judges.registry import JudgeKind, LoadContext, Spec
 
 Extraction = Literal["final_answer", "boxed", "choice", "last_number", "full_text"]
 ExtractionList = Annotated[list[Extraction], Field(min_length=1)]
@@ -35,6 +35,9 @@ class LexicalKind(JudgeKind):
     config = LexicalJudgeConfig
     stage_version = 3
     definition_files = ("*.py", "../../text/*.yaml", "../../text/*.py")
+
+    def judges_row_by_row(self, settings: Spec) -> bool:
+        return bool(settings["metric"] == "math_verify")
 
     def load(self, context: LoadContext) -> Any:
         from bert_judge.judges.lexical.judge import LexicalJudge

@@ -83,7 +83,10 @@ SCALE = "bert.encoder.layer.0.output.dense.weight.scale"
         (write(WEIGHTS_FILE, "short"), "not a readable"),
         (set_tensor(SCALE, torch.ones(1, 100_000)), "has the shape"),
         (set_tensor("bert.pooler.dense.bias", torch.ones(3)), "not a readable judge"),
-        (set_tensor("bert.pooler.dense.bias", torch.full((384,), torch.nan)), r"'bert\.pooler\.dense\.bias' contain NaN or infinity"),
+        (
+            set_tensor("bert.pooler.dense.bias", torch.full((384,), torch.nan)),
+            r"'bert\.pooler\.dense\.bias' contain NaN or infinity",
+        ),
         (set_tensor(SCALE, torch.full((384, 1), torch.inf)), r"dense\.weight' contain NaN or infinity"),
         (pickle_weights, "needs weights in safetensors"),
         (link_weights, "is a link to a file outside the judge's folder"),
