@@ -230,8 +230,13 @@ def training_file(name):
 
 
 def trained_judges():
-    """Return the encoders that this workflow trains; others have a checkpoint."""
-    return [name for name in PLAN.judges("bert") if PLAN.config.judges[name].dataset]
+    """Return the encoders and language models that this workflow trains on datasets; others have a checkpoint."""
+    return [name for name in PLAN.judges("bert") + PLAN.judges("llm") if PLAN.config.judges[name].dataset]
+
+
+def fine_tuned_judges():
+    """Return the language models that this workflow fine-tunes."""
+    return [name for name in trained_judges() if PLAN.config.judges[name].kind == "llm"]
 
 
 def previous_labels(wildcards):

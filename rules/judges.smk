@@ -19,7 +19,7 @@ rule train_judge:
     benchmark:
         "<benchmarks>/judges/{judge}.tsv"
     wildcard_constraints:
-        judge=any_of(trained_judges()),
+        judge=any_of(name for name in trained_judges() if name not in fine_tuned_judges()),
     conda:
         "../envs/core.yaml"
     threads: 8
@@ -35,3 +35,18 @@ rule train_judge:
         "Train {wildcards.judge}"
     script:
         "../workflow_scripts/train_judge.py"
+
+
+# Its weights are an adapter or complete, in one file or several.
+use rule train_judge as train_language_model with:
+    output:
+        metrics=update("results/judges/{judge}/metrics.json"),
+        card=update("results/judges/{judge}/README.md"),
+        # Written last: a folder without it is not a judge.
+        judge=update("results/judges/{judge}/judge.json"),
+    wildcard_constraints:
+        judge=any_of(fine_tuned_judges()),
+    resources:
+        mem_mb=memory_of_weights("backbone", copies=6),
+        runtime=1440,
+        gpu=1,

@@ -69,7 +69,7 @@ rule train_pair_judge:
     benchmark:
         "<benchmarks>/judges/{judge}.tsv"
     wildcard_constraints:
-        judge=any_of(PLAN.trained_pair_judges),
+        judge=any_of(name for name in PLAN.trained_pair_judges if not PLAN.pair_judge(name).base),
     conda:
         "../envs/core.yaml"
     threads: 8
@@ -85,6 +85,21 @@ rule train_pair_judge:
         "Train pairwise judge {wildcards.judge}"
     script:
         "../workflow_scripts/train_pair_judge.py"
+
+
+# Its weights are an adapter or complete, in one file or several.
+use rule train_pair_judge as train_pair_language_model with:
+    output:
+        metrics=update("results/judges/{judge}/metrics.json"),
+        card=update("results/judges/{judge}/README.md"),
+        # Written last: a folder without it is not a judge.
+        judge=update("results/judges/{judge}/judge.json"),
+    wildcard_constraints:
+        judge=any_of(name for name in PLAN.trained_pair_judges if PLAN.pair_judge(name).base),
+    resources:
+        mem_mb=memory_of_weights("backbone", copies=6),
+        runtime=1440,
+        gpu=1,
 
 
 # All rules write the same tables with the same script. What a judge runs on decides its rule.

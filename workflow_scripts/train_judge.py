@@ -1,26 +1,25 @@
-"""Train an encoder on labelled answers."""
+"""Train an encoder or a language model on labelled answers."""
 
 import json
 from pathlib import Path
 
+from bert_judge.config.training import JudgeTuning
 from bert_judge.runtime import gpus
 from bert_judge.runtime.logs import job_log
 from bert_judge.runtime.resume import work_folder
 
 with job_log(snakemake.log[0]):
     gpus.check_gpus(snakemake.resources)
-    from bert_judge.judges.bert.train import train_judge
-
-    folder, spec = Path(snakemake.output.judge).parent, json.loads(snakemake.params.spec)
+    folder, spec, files = Path(snakemake.output.judge).parent, json.loads(snakemake.params.spec), snakemake.input
     settings = snakemake.config["judges"][spec["judge"]].get("training", {})
-    train_judge(
-        spec,
-        snakemake.input.train,
-        snakemake.input.validation,
-        snakemake.input.validation_weak,
-        snakemake.input.summary,
-        snakemake.input.backbone,
-        folder,
-        work_folder(folder),
-        settings.get("micro_batch_size"),
-    )
+    start, work = files.backbone, work_folder(folder)
+    if spec["kind"] == "llm":
+        from bert_judge.judges.llm.train import train_judge
+
+        run_time = {key: settings[key] for key in JudgeTuning.run_time & settings.keys()}
+        train_judge(spec, files.train, files.validation, files.summary, start, folder, work, run_time)
+    else:
+        from bert_judge.judges.bert.train import train_judge
+
+        weak, micro_batch_size = files.validation_weak, settings.get("micro_batch_size")
+        train_judge(spec, files.train, files.validation, weak, files.summary, start, folder, work, micro_batch_size)

@@ -40,7 +40,8 @@ SCHEMA = pa.schema(
         ("attempt", pa.int32()),
     ]
 )
-PAIR_SCHEMA = pa.schema([(name, pa.list_(pa.string()) if name == "reference" else pa.string()) for name in judgelm.PAIR_COLUMNS])
+PAIR_TYPES = {"reference": pa.list_(pa.string()), "grade_a": pa.float64(), "grade_b": pa.float64()}
+PAIR_SCHEMA = pa.schema([(name, PAIR_TYPES.get(name, pa.string())) for name in judgelm.PAIR_COLUMNS])
 Rows = Sequence[Mapping[str, Any]]
 
 

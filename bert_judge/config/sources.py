@@ -51,6 +51,12 @@ class PairColumns(Block):
     """labels of several annotators: a list or a comma-separated text"""
     task: str = "task"
     """group of rows; agreement is reported per group"""
+    grade_a: str = "grade_a"
+    """grade of the first answer, which a fine-tuned language model learns too"""
+    grade_b: str = "grade_b"
+    """grade of the second answer"""
+    rationale: str = "rationale"
+    """why the label is so, in words, which a fine-tuned language model learns too"""
 
 
 class AspectColumns(Block):

@@ -85,7 +85,9 @@ class Tuning(MicroBatches):
     epochs: float = Field(2.0, gt=0)
     """passes over the training texts"""
     learning_rate: float = Field(1e-4, gt=0)
-    """peak learning rate, with linear decay to 0; full fine-tuning needs a lower one, for example 1e-5"""
+    """peak learning rate; full fine-tuning needs a lower one, for example 1e-5"""
+    schedule: Literal["linear", "cosine"] = "linear"
+    """decay of the learning rate to 0"""
     warmup_ratio: Share = 0.06
     """share of the steps with linear warm-up"""
     gradient_checkpointing: bool = False
@@ -96,3 +98,20 @@ class Tuning(MicroBatches):
     """maximum length of prompt and text in tokens; longer rows are dropped, because truncated texts teach to stop early"""
     seed: int = 0
     """seed of the adapters and of the row order"""
+
+
+class JudgeTuning(Tuning):
+    """How a language model is fine-tuned as a judge."""
+
+    epochs: float = Field(3.0, gt=0)
+    """passes over the training rows"""
+    learning_rate: float = Field(2e-4, gt=0)
+    """peak learning rate; full fine-tuning needs a lower one, for example 2e-5"""
+    max_length: int = Field(1024, ge=64)
+    """maximum length of a prompt in tokens; a longer one loses the middle of its answers"""
+    merge: bool = False
+    """write complete weights instead of an adapter"""
+    swap_ratio: Share = 0.5
+    """pairs: share of the rows, drawn again in each epoch, whose answers are swapped, with their grades and names"""
+    reference_drop_ratio: Share = 0.5
+    """pairs: share of the rows, drawn again in each epoch, that are read without their references"""

@@ -153,3 +153,18 @@ def closest_references(references: Sequence[Sequence[str]], candidates: Sequence
         scores = [token_f1(_WORD.findall(text.casefold()), words) for text in texts]
         closest.append(texts[scores.index(max(scores))])
     return closest
+
+
+def fair_lengths(lengths: Sequence[int], limit: int) -> list[int]:
+    """Allocate tokens to parts of these lengths by max-min fairness: short parts keep all, long ones an equal number each."""
+    if sum(lengths) <= limit:
+        return list(lengths)
+    # The short parts, from the shortest, leave their remainder to the long ones.
+    remaining, parts_left = limit, len(lengths)
+    share = 0
+    for length in sorted(lengths):
+        share = remaining // parts_left
+        if length > share:
+            break
+        remaining, parts_left = remaining - length, parts_left - 1
+    return [min(length, share) for length in lengths]

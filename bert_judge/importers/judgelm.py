@@ -16,7 +16,22 @@ from bert_judge.tables.readers.rows import Record
 
 KEYS = frozenset({"question_body", "answer1_body"})
 JUDGEMENTS = ("text", "pred_text")
-PAIR_COLUMNS = ("question", "reference", "answer_a", "answer_b", "model_a", "model_b", "label", "task", "id")
+PAIR_COLUMNS = (
+    *(
+        "question",
+        "reference",
+        "answer_a",
+        "answer_b",
+        "model_a",
+        "model_b",
+        "label",
+        "grade_a",
+        "grade_b",
+        "rationale",
+        "task",
+        "id",
+    ),
+)
 
 
 class JudgeLMReader:
@@ -60,7 +75,10 @@ class JudgeLMPairReader:
         answers = self.read_answers(record)
         if len(answers) < 2:
             raise values.UnreadableCell("no answer2_body")
-        scores = next(filter(None, (_parse_scores(record.get(key), len(answers)) for key in JUDGEMENTS)), None)
+        judgements = ((_parse_scores(record.get(key), len(answers)), record.get(key)) for key in JUDGEMENTS)
+        scores, text = next(filter(lambda judgement: judgement[0], judgements), (None, ""))
+        # An explanation of more answers than two is none of a pair.
+        rationale = str(text).partition("\n")[2].strip() if len(answers) == 2 else ""
         for a, b in combinations(range(len(answers)), 2):
             first, second = answers[a], answers[b]
             yield {
@@ -71,6 +89,9 @@ class JudgeLMPairReader:
                 "model_a": first.model,
                 "model_b": second.model,
                 "label": scores and ("tie" if scores[a] == scores[b] else "A" if scores[a] > scores[b] else "B"),
+                "grade_a": scores and scores[a],
+                "grade_b": scores and scores[b],
+                "rationale": rationale or None,
                 "task": first.task,
                 "id": first.id,
             }

@@ -39,7 +39,7 @@ def read_pairs(spec: Mapping[str, Any], path: str | Path) -> pd.DataFrame:
         path,
         spec["where"],
         ("question", "answer_a", "answer_b"),
-        ("references", "model_a", "model_b", "label", "votes", "task"),
+        ("references", "model_a", "model_b", "label", "votes", "task", "grade_a", "grade_b", "rationale"),
         parsers=_PARSERS,
     )
     low, high = spec["question_split"]
@@ -101,6 +101,9 @@ _PARSERS: files.Parsers = {
     "label": lambda cell, _: parse_preference(cell),
     "votes": _parse_votes,
     "task": _parse_name,
+    "grade_a": lambda cell, _: values.parse_number(cell),
+    "grade_b": lambda cell, _: values.parse_number(cell),
+    "rationale": _parse_name,
 }
 
 
@@ -122,4 +125,5 @@ def _to_pair(row: Mapping[str, Any], set_name: str) -> dict[str, Any]:
         "status_a": "imported" if row["answer_a"].strip() else "empty",
         "status_b": "imported" if row["answer_b"].strip() else "empty",
         "label": row.get("label"),
+        **{name: row.get(name) for name in ("grade_a", "grade_b", "rationale")},
     }

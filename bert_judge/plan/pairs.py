@@ -101,7 +101,8 @@ class PairSpecs(ResolvedConfig):
 
     def pair_judge_spec(self, judge: str) -> Spec:
         entry = self.pair_judge(judge)
-        settings = dump(entry, only={"kind", "revision", "backbone", "max_length", "validation_fraction"})
+        origin = {"base"} if entry.base else {"backbone", "max_length"}
+        settings = dump(entry, only={"kind", "revision", "validation_fraction", *origin})
         training = dump(entry.training, without={*entry.training.run_time})
         return {"judge": judge, "pairs": sorted(entry.pairs or []), **settings, "training": training}
 

@@ -1,24 +1,16 @@
 """The stage that trains a student: filtered answers and a base model in, a folder that is an ordinary model out."""
 
 import logging
-import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, cast
-
-import torch
-from peft import LoraConfig, get_peft_model
-from torch.utils.data import Subset
-from transformers import Trainer
+from typing import Any
 
 from bert_judge import __version__, tables
 from bert_judge.assets.prepare import Manifest, load_manifest, make_manifest
-from bert_judge.candidates.generators.hf import LoadedModel, load_model
+from bert_judge.candidates.generators.hf import load_model
 from bert_judge.candidates.generators.tokenization import ENCODING_ERRORS, PromptEncoder
+from bert_judge.candidates.tuning import Example, merge_adapter, tune
 from bert_judge.config import Tuning
-from bert_judge.encoder.trainer import batch_order, run_trainer, training_arguments
 from bert_judge.judges.model_card import markdown_table, write_model_card
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
@@ -28,9 +20,6 @@ log = logging.getLogger(__name__)
 MANIFEST, METRICS = "manifest.json", "metrics.json"
 # A single weights file, whose name is known in advance.
 SINGLE_FILE = "100TB"
-
-# Label without loss in PyTorch's cross-entropy.
-IGNORE_INDEX = -100
 
 
 def train_student(
@@ -64,7 +53,9 @@ def train_student(
     examples, left_out = encode_examples(encoder, loaded.eos_ids, zip(prompts, rows["candidate"], strict=True), max_length)
     # Checkpoints of other rows or another spec must not be resumed.
     key = resume.content_key(tables.canonical(spec), manifest.revision, tables.fingerprint(rows))
+    dtype = loaded.model.dtype
     model, training_metrics = tune(loaded, examples, tuning, Path(work_folder) / key)
+    model = merge_adapter(model, dtype)
     folder.mkdir(parents=True, exist_ok=True)
     for file in (MANIFEST, METRICS):
         (folder / file).unlink(missing_ok=True)
@@ -116,17 +107,6 @@ def describe_filter(answer_filter: Mapping[str, Any]) -> str:
     if answer_filter["judge"] == "random":
         return f"{share} of them, drawn at random"
     return f"the {share} that {answer_filter['judge']} scores best"
-
-
-@dataclass(frozen=True)
-class Example:
-    """A prompt, read without loss, and its completion with the end token, both in tokens."""
-
-    prompt: list[int]
-    completion: list[int]
-
-    def __len__(self) -> int:
-        return len(self.prompt) + len(self.completion)
 
 
 def encode_examples(
@@ -184,64 +164,3 @@ def _rendered_answer(encoder: PromptEncoder, prompt: str, answer: str) -> str:
     start, rendered = encoder.render(prompt), encoder.render(prompt, answer)
     # Some templates render a finished turn differently from one that begins.
     return rendered.removeprefix(start) if rendered.startswith(start) else answer
-
-
-def tune(
-    loaded: LoadedModel, examples: Sequence[Example], settings: Tuning, work_folder: str | Path
-) -> tuple[Any, dict[str, float]]:
-    """Train a model on examples, resuming from the work folder; return it in its dtype, LoRA weights merged, and metrics of the
-    run."""
-    order = batch_order([len(example) for example in examples], settings)
-    dtype = next(loaded.model.parameters()).dtype
-    model = _trainable(loaded.model, settings)
-    trainer = Trainer(
-        model=model,
-        args=training_arguments(
-            settings,
-            Path(work_folder),
-            steps=math.ceil(len(order) / settings.batch_size),
-            weight_decay=settings.weight_decay,
-            **({"gradient_checkpointing": True} if settings.gradient_checkpointing else {}),
-        ),
-        train_dataset=Subset(cast(Any, examples), order),
-        data_collator=partial(_collate, pad_id=loaded.pad_id),
-    )
-    metrics = run_trainer(trainer, sum(len(examples[index]) for index in order), Path(work_folder))
-    return _merge(model, settings, dtype), metrics
-
-
-def _trainable(model: Any, settings: Tuning) -> Any:
-    model.config.use_cache = False
-    if settings.method == "full":
-        # Small updates are lost in half precision.
-        return model.float()
-    if settings.gradient_checkpointing:
-        # Otherwise nothing below the first low-rank matrices would receive a gradient.
-        model.enable_input_require_grads()
-    torch.manual_seed(settings.seed)
-    lora = settings.lora
-    return get_peft_model(
-        model,
-        LoraConfig(
-            r=lora.rank, lora_alpha=lora.alpha, lora_dropout=lora.dropout, target_modules="all-linear", task_type="CAUSAL_LM"
-        ),
-    )
-
-
-def _merge(model: Any, settings: Tuning, dtype: torch.dtype) -> Any:
-    """Merge LoRA weights, in float32, so that small updates are not rounded away one by one."""
-    merged = model.float().merge_and_unload() if settings.method == "lora" else model
-    merged.config.use_cache = True
-    return merged.to(dtype).eval()
-
-
-def _collate(batch: Sequence[Example], pad_id: int) -> dict[str, torch.Tensor]:
-    width = max(map(len, batch))
-    ids = torch.full((len(batch), width), pad_id)
-    mask = torch.zeros_like(ids)
-    labels = torch.full_like(ids, IGNORE_INDEX)
-    for row, example in enumerate(batch):
-        ids[row, : len(example)] = torch.tensor(example.prompt + example.completion)
-        mask[row, : len(example)] = 1
-        labels[row, len(example.prompt) : len(example)] = torch.tensor(example.completion)
-    return {"input_ids": ids, "attention_mask": mask, "labels": labels}

@@ -36,6 +36,9 @@ def pair_rows(labels: str, **columns: Any) -> pd.DataFrame:
         "status_a": "ok",
         "status_b": "ok",
         "votes": None,
+        "grade_a": None,
+        "grade_b": None,
+        "rationale": None,
     }
     for name, value in (made | columns).items():
         frame[name] = pd.Series([value] * rows if isinstance(value, str) or value is None else value, dtype=object)

@@ -60,8 +60,11 @@ class LoadedModel:
     pad_id: int
 
 
-def load_model(name: str, settings: Mapping[str, Any], folder: Path) -> LoadedModel:
+def load_model(name: str, settings: Mapping[str, Any], folder: Path, adapter: Path | None = None) -> LoadedModel:
     """Load a model onto the available accelerators, else onto the CPU.
+
+    Args:
+        adapter: folder of a PEFT adapter to merge into the weights, whose tokenizer replaces that of the model.
 
     Raises:
         InputError: the folder is not a complete causal language model known to transformers, or memory is too small.
@@ -70,7 +73,7 @@ def load_model(name: str, settings: Mapping[str, Any], folder: Path) -> LoadedMo
     where = f"models.{name}: {folder}"
     common = {"trust_remote_code": settings["trust_remote_code"], "local_files_only": True}
     try:
-        tokenizer: Any = AutoTokenizer.from_pretrained(folder, **common)
+        tokenizer: Any = AutoTokenizer.from_pretrained(adapter or folder, **common)
         loaded: Any = AutoModelForCausalLM.from_pretrained(
             folder,
             **common,
@@ -105,6 +108,10 @@ def load_model(name: str, settings: Mapping[str, Any], folder: Path) -> LoadedMo
     # not override the configured ones.
     model.generation_config = GenerationConfig(do_sample=False, eos_token_id=sorted(eos_ids) or None, pad_token_id=pad_id)
     max_length = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+    if adapter is not None:
+        from bert_judge.candidates.tuning import load_adapter
+
+        model = load_adapter(model, adapter)
     return LoadedModel(model.eval(), tokenizer, max_length, eos_ids, pad_id)
 
 
@@ -124,10 +131,17 @@ class HFGenerator:
         InputError: the model cannot be loaded, or a setting does not fit it.
     """
 
-    def __init__(self, name: str, settings: Mapping[str, Any], manifest: Manifest, batch_tokens: int | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        settings: Mapping[str, Any],
+        manifest: Manifest,
+        batch_tokens: int | None = None,
+        adapter: Path | None = None,
+    ) -> None:
         self.revisions = {name: manifest.revision}
         self.name, self.settings = name, settings
-        self.loaded = load_model(name, settings, manifest.path)
+        self.loaded = load_model(name, settings, manifest.path, adapter)
         self.encoder = PromptEncoder(name, self.loaded.tokenizer, settings)
         self.decoder = CompletionDecoder(self.loaded.tokenizer, settings["reasoning_end"])
         # Rows cannot leave the cache of recurrent layers.
@@ -300,6 +314,33 @@ def _choose(loaded: LoadedModel, batch: Sequence[EncodedPrompt]) -> list[Complet
     The end token is not counted: how often a model continues after a word is irrelevant to the word. If one choice is a prefix of
     another, the shorter one is therefore always the more likely.
     """
+    single_tokens = all(len(choice) == 1 for prompt in batch for choice in prompt.choice_ids)
+    log_likelihoods = iter((_token_log_likelihoods if single_tokens else _log_likelihoods)(loaded, batch))
+    completions = []
+    for prompt in batch:
+        choices = prompt.request.choices or ()
+        probabilities = normalize({choice: next(log_likelihoods) for choice in choices})
+        best = max(choices, key=probabilities.__getitem__)
+        tokens = len(prompt.choice_ids[choices.index(best)])
+        completions.append(Completion(best, "ok", None, len(prompt.ids), tokens, probabilities))
+    return completions
+
+
+def _token_log_likelihoods(loaded: LoadedModel, batch: Sequence[EncodedPrompt]) -> list[float]:
+    """Return the log-likelihood of every choice of every prompt; each choice is a single token, so every prompt is read once."""
+    ids, mask = _left_pad([prompt.ids for prompt in batch], loaded)
+    positions = (mask.cumsum(dim=1) - 1).clamp(min=0)
+    logits = loaded.model(ids, attention_mask=mask, position_ids=positions, logits_to_keep=1).logits[:, -1]
+    logprobs = torch.log_softmax(logits.float(), dim=-1)
+    return [
+        value
+        for row, prompt in zip(logprobs, batch, strict=True)
+        for value in row[[token for [token] in prompt.choice_ids]].tolist()
+    ]
+
+
+def _log_likelihoods(loaded: LoadedModel, batch: Sequence[EncodedPrompt]) -> list[float]:
+    """Return the log-likelihood of every choice of every prompt, the sum over its tokens."""
     options = [(prompt, choice) for prompt in batch for choice in prompt.choice_ids]
     ids, mask = _left_pad([[*prompt.ids, *choice] for prompt, choice in options], loaded)
     longest = max(len(choice) for _, choice in options)
@@ -309,12 +350,4 @@ def _choose(loaded: LoadedModel, batch: Sequence[EncodedPrompt]) -> list[Complet
     logprobs = torch.log_softmax(logits[:, -longest - 1 : -1].float(), dim=-1).gather(2, ids[:, -longest:].unsqueeze(2)).squeeze(2)
     lengths = torch.tensor([len(choice) for _, choice in options], device=logprobs.device)
     in_choice = torch.arange(longest, device=logprobs.device) >= longest - lengths.unsqueeze(1)
-    log_likelihoods = iter((logprobs * in_choice).sum(dim=1).tolist())
-    completions = []
-    for prompt in batch:
-        choices = prompt.request.choices or ()
-        probabilities = normalize({choice: next(log_likelihoods) for choice in choices})
-        best = max(choices, key=probabilities.__getitem__)
-        tokens = len(prompt.choice_ids[choices.index(best)])
-        completions.append(Completion(best, "ok", None, len(prompt.ids), tokens, probabilities))
-    return completions
+    return (logprobs * in_choice).sum(dim=1).tolist()

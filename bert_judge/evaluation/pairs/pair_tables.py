@@ -68,6 +68,7 @@ def build_pairs(
     keys = both[["sample_id", "model_a", "model_b", "answer_a", "answer_b"]].itertuples(index=False, name=None)
     labels: list[Any] = [prefer(*verdicts) for verdicts in zip(both["verdict_a"], both["verdict_b"], strict=True)]
     both = both.assign(pair_id=[tables.pair_id(*key) for key in keys], label=labels, votes=None)
+    both = both.assign(grade_a=None, grade_b=None, rationale=None)
     # Several attempts may have given the same two answers.
     frame = both[tables.PAIRS.names].drop_duplicates("pair_id")
     tables.write(frame, output, tables.PAIRS, spec)

@@ -98,7 +98,8 @@ class BertKind(JudgeKind):
 
     def recognizes(self, folder: Path) -> bool:
         """Accept every folder but those of other kinds: a published checkpoint has no file that names its kind."""
-        return not (folder / "probe.json").is_file() and not read_card(folder).get("pairwise")
+        card = read_card(folder)
+        return not ((folder / "probe.json").is_file() or card.get("pairwise") or card.get("kind"))
 
     def revisions(self, context: LoadContext) -> dict[str, str] | None:
         from bert_judge.encoder.judge_folder import resolve_checkpoint

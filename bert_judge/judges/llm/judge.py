@@ -132,14 +132,13 @@ class LLMJudge(PromptedJudge[RowCase]):
     def judge(self, rows: Sequence[Row]) -> list[Label]:
         """See `judges.protocol.Judge`. An empty candidate is incorrect without calling the model."""
         labels = [self._label_without_model(row) for row in rows]
-        seed, max_chars = self.settings["seed"], self.settings["max_candidate_chars"]
-        cases = [
-            RowCase(row, prompting.render_candidate(row, seed, max_chars))
-            for row, label in zip(rows, labels, strict=True)
-            if label is None
-        ]
+        cases = [self.make_case(row) for row, label in zip(rows, labels, strict=True) if label is None]
         model_labels = iter(self._label(case, reply) for case, reply in zip(cases, self._ask(cases), strict=True))
         return [label or next(model_labels) for label in labels]
+
+    def make_case(self, row: Row) -> RowCase:
+        """Prepare an answer for the prompt."""
+        return RowCase(row, prompting.render_candidate(row, self.settings["seed"], self.settings["max_candidate_chars"]))
 
     def _label_without_model(self, row: Row) -> Label | None:
         if not row.references:

@@ -9,24 +9,26 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from bert_judge.config.base import JudgeConfig, Texts, as_list
 from bert_judge.config.models import LanguageModel
-from bert_judge.config.training import Training
-from bert_judge.judges.llm import load_generator, model_asset, model_gpus
+from bert_judge.config.training import JudgeTuning, Training
+from bert_judge.judges.llm import fine_tuned_inputs, load_fine_tuned, load_generator, model_asset, model_gpus
 from bert_judge.judges.pairwise.protocol import OrderVerdict, Pair, PairJudge, Preference, combine_orders, invalid_preference
 from bert_judge.judges.registry import RESULTS, Dependencies, Inputs, JudgeKind, LoadContext, Spec, read_card
 
 PairSets = Annotated[Texts, BeforeValidator(as_list, json_schema_input_type=str | Texts)]
 
+# Keys of a language model, prompted or fine-tuned.
+LANGUAGE_MODEL = {"reasoning", "seed", "max_answer_chars"}
 # Origin of a judge → further keys that may be set.
 ORIGINS = {
-    "model": {"reasoning", "seed", "max_answer_chars"},
-    "pairs": {"revision", "backbone", "max_length", "training", "validation_fraction"},
-    "checkpoint": {"revision"},
+    "model": LANGUAGE_MODEL,
+    "pairs": {"revision", "backbone", "base", "max_length", "training", "validation_fraction"},
+    "checkpoint": {"revision", *LANGUAGE_MODEL},
     "rule": {"seed"},
 }
 
 
 class PairwiseJudgeConfig(JudgeConfig):
-    """A judge that compares two answers in both orders: a trained encoder, a prompted language model, or a heuristic."""
+    """A judge that compares two answers in both orders: a trained encoder, a language model, prompted or fine-tuned, or a rule."""
 
     run_time: ClassVar[frozenset[str]] = frozenset()
 
@@ -34,20 +36,22 @@ class PairwiseJudgeConfig(JudgeConfig):
     model: Annotated[LanguageModel, Field(discriminator="generator")] | None = None
     """language model to prompt, a block as under `models`"""
     pairs: PairSets | None = None
-    """sets of labelled pairs to train an encoder on"""
+    """sets of labelled pairs to train an encoder, or the language model `base`, on"""
     checkpoint: str | None = None
     """trained pairwise judge: hub id or local folder"""
     rule: Literal["longer", "overlap", "random"] | None = None
     """heuristic baseline: `longer` prefers the longer answer, `overlap` the one that shares more words with a reference or,
     without one, with the question; `random` picks at random"""
     revision: str | None = None
-    """commit of the hub repository of the backbone or checkpoint"""
+    """commit of the hub repository of base, backbone or checkpoint"""
+    base: str | None = None
+    """language model to fine-tune instead of an encoder: hub id, local folder, path of a `.gguf` file, or `package:NAME`"""
     backbone: str = "minilm"
     """pretrained encoder: `minilm` (offline), a hub id or a local folder"""
     max_length: int = Field(512, ge=16)
-    """maximum input length in tokens, capped by the backbone's context window"""
-    training: Training = Training()
-    """training settings of the encoder"""
+    """encoder: maximum input length in tokens, capped by the backbone's context window"""
+    training: Training | JudgeTuning = Training()
+    """training settings of the encoder, or of the language model, which are those of the kind `llm`"""
     validation_fraction: Annotated[float, Field(gt=0, lt=1)] = 0.15
     """share of the questions held out for metrics and for fitting the encoder's tie model"""
     reasoning: bool = True
@@ -56,6 +60,14 @@ class PairwiseJudgeConfig(JudgeConfig):
     """seed of the random delimiters around the answers (language model) or of the random picks (`random`)"""
     max_answer_chars: int = Field(20_000, ge=200)
     """language model: maximum length of an answer in characters; the middle of longer answers is cut"""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _validate_training(cls, block: Any) -> Any:
+        """Validate the training settings by what is trained, so that an error names the right keys."""
+        if isinstance(block, dict) and block.get("base") and isinstance(block.get("training", {}), dict):
+            return {**block, "training": JudgeTuning.model_validate(block.get("training", {}))}
+        return block
 
     @model_validator(mode="after")
     def _one_origin(self) -> PairwiseJudgeConfig:
@@ -66,8 +78,11 @@ class PairwiseJudgeConfig(JudgeConfig):
         if self.model and self.model.attempts != 1:
             raise ValueError("a judge gives one verdict per order; remove model.attempts")
         elsewhere = {name for settings in ORIGINS.values() for name in settings}
-        if wrong := (self.model_fields_set & elsewhere) - ORIGINS[origin]:
+        allowed = ORIGINS[origin] | (LANGUAGE_MODEL if self.base else set())
+        if wrong := (self.model_fields_set & elsewhere) - allowed:
             raise ValueError(f"{' and '.join(sorted(wrong))} cannot be combined with {origin}; remove what is set here")
+        if self.base and (wrong := self.model_fields_set & {"backbone", "max_length"}):
+            raise ValueError(f"{' and '.join(sorted(wrong))} cannot be combined with base; remove it, or use training")
         return self
 
 
@@ -84,14 +99,14 @@ class PairwiseKind(JudgeKind):
     def settings(self, block: PairwiseJudgeConfig) -> Spec:
         if block.rule:
             return block.model_dump(mode="json", include={"kind", "rule", "seed"})
+        prompted = block.model_dump(mode="json", include={"kind", *LANGUAGE_MODEL})
         if block.model is None:
-            # The spec of the training contains everything that determines the checkpoint.
-            return {"kind": self.name}
-        prompted = block.model_dump(mode="json", include={"kind", "reasoning", "seed", "max_answer_chars"})
+            # The spec of the training contains everything else that determines the checkpoint.
+            return prompted if block.base or block.checkpoint else {"kind": self.name}
         return {**prompted, "model": block.model.model_dump(mode="json", exclude={"attempts", *block.model.run_time})}
 
     def definition(self, block: PairwiseJudgeConfig) -> str | None:
-        return super().definition(block) if block.model else None
+        return super().definition(block) if block.model or block.base else None
 
     def depends_on(self, block: PairwiseJudgeConfig) -> Dependencies:
         return Dependencies(pair_sets=block.pairs or [])
@@ -101,17 +116,21 @@ class PairwiseKind(JudgeKind):
             return model_asset(judge, block.model)
         if block.rule:
             return {}
-        repository = block.checkpoint or block.backbone
+        repository = block.checkpoint or block.base or block.backbone
         return {f"judge-{judge}": {"repository": repository, "revision": block.revision, "remote_code": False}}
 
     def inputs(self, judge: str, block: PairwiseJudgeConfig, results: Path = RESULTS) -> Inputs:
         trained, prepared = results / "judges" / judge / "judge.json", results / "prepared" / f"judge-{judge}.json"
         if not self.assets(judge, block):
             return {}
+        if block.base:
+            return fine_tuned_inputs(judge, block, results)
         return {"manifest": str(prepared)} if block.model else {"checkpoint": str(trained if block.pairs else prepared)}
 
     def label_rule(self, block: PairwiseJudgeConfig) -> str:
-        return "compare_rule" if block.rule else f"compare_{block.model.generator if block.model else 'encoder'}"
+        if block.rule:
+            return "compare_rule"
+        return f"compare_{block.model.generator if block.model else 'hf' if block.base else 'encoder'}"
 
     def gpus(self, block: PairwiseJudgeConfig) -> int:
         return 0 if block.rule else model_gpus(block.model) if block.model else 1
@@ -120,7 +139,8 @@ class PairwiseKind(JudgeKind):
         return "compares two answers, and an attack is a single one; choose another judge"
 
     def recognizes(self, folder: Path) -> bool:
-        return bool(read_card(folder).get("pairwise"))
+        card = read_card(folder)
+        return bool(card.get("pairwise")) or card.get("kind") == self.name
 
     def load(self, context: LoadContext) -> Any:
         settings = context.settings
@@ -132,6 +152,12 @@ class PairwiseKind(JudgeKind):
             from bert_judge.judges.pairwise.llm import PairLLMJudge
 
             return PairLLMJudge(context.name, settings, load_generator(context))
+        from bert_judge.encoder.judge_folder import resolve_checkpoint
+
+        if read_card(resolve_checkpoint(context.inputs["checkpoint"])[0]).get("kind") == self.name:
+            from bert_judge.judges.pairwise.fine_tuned import FineTunedPairJudge
+
+            return load_fine_tuned(context, FineTunedPairJudge)
         context.check_device()
         from bert_judge.judges.pairwise.encoder import PairEncoderJudge
 

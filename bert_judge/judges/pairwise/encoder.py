@@ -15,7 +15,7 @@ from scipy.optimize import minimize
 
 from bert_judge.config import Input, Training
 from bert_judge.encoder import checkpoint as checkpoints
-from bert_judge.encoder.encoding import EncodedRow, RowEncoder, keep_tail
+from bert_judge.encoder.encoding import EncodedRow, RowEncoder, fair_lengths, keep_tail
 from bert_judge.encoder.inference import Engine
 from bert_judge.encoder.judge_folder import resolve_checkpoint
 from bert_judge.judges.pairwise.protocol import OrderVerdict, Pair, Preference, combine_orders, invalid_preference
@@ -200,18 +200,3 @@ class PairRowEncoder(RowEncoder):
             types = (0,) * len(segment_a) + (1,) * len(segment_b)
             rows.append(EncodedRow(segment_a + segment_b, types, truncated=lengths != full_lengths))
         return rows
-
-
-def fair_lengths(lengths: Sequence[int], limit: int) -> list[int]:
-    """Allocate tokens to parts of these lengths by max-min fairness: short parts keep all, long ones an equal number each."""
-    if sum(lengths) <= limit:
-        return list(lengths)
-    # The short parts, from the shortest, leave their remainder to the long ones.
-    remaining, parts_left = limit, len(lengths)
-    share = 0
-    for length in sorted(lengths):
-        share = remaining // parts_left
-        if length > share:
-            break
-        remaining, parts_left = remaining - length, parts_left - 1
-    return [min(length, share) for length in lengths]

@@ -44,9 +44,9 @@ def train_pair_judge(
     training = Training.model_validate({**spec["training"], "micro_batch_size": micro_batch_size})
     # Checkpoints of other rows or another spec must not be resumed.
     checkpoints = Path(work_folder) / resume.content_key(tables.canonical(spec), manifest.revision, fingerprint)
-    training_metrics = judge.fit(_to_pairs(train), train["target"].tolist(), training, checkpoints)
-    judge.calibrate(_to_pairs(held_out), held_out["target"].tolist())
-    held_out_metrics = measure(judge, _to_pairs(held_out), held_out["target"].to_numpy())
+    training_metrics = judge.fit(to_pairs(train), train["target"].tolist(), training, checkpoints)
+    judge.calibrate(to_pairs(held_out), held_out["target"].tolist())
+    held_out_metrics = measure(judge, to_pairs(held_out), held_out["target"].to_numpy())
     log.info("held-out questions: %s", {name: round(value, 4) for name, value in held_out_metrics.items()})
     metadata = judge.checkpoint.metadata
     metadata.backbone, metadata.backbone_revision, metadata.spec = manifest.repository, manifest.revision, dict(spec)
@@ -89,7 +89,8 @@ def split(rows: pd.DataFrame, held_out_share: float, seed: int) -> tuple[pd.Data
     return rows[~is_held_out], rows[is_held_out]
 
 
-def _to_pairs(rows: pd.DataFrame) -> list[Pair]:
+def to_pairs(rows: pd.DataFrame) -> list[Pair]:
+    """Return the rows of a table of pairs as input of a judge."""
     columns = zip(rows["question"], rows["answer_a"], rows["answer_b"], rows["references"], strict=True)
     return [
         Pair(question, a, b, tuple(references) if isinstance(references, list) else ()) for question, a, b, references in columns

@@ -34,7 +34,9 @@ def with_judge(**changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("changes", "line"),
     [
-        ({"model": None}, "judges.teacher.model: must be a block of keys; got nothing"),
+        ({"model": None}, "judges.teacher: give one of model (to prompt), dataset (to train on) and checkpoint"),
+        ({"base": "package:x"}, "judges.teacher: dataset and base belong together"),
+        ({"training": {}}, "judges.teacher: training has no effect without dataset; remove it"),
         ({"model": "owner/judge"}, "judges.teacher.model: must be a block of keys"),
         ({"model": {"model": "x"}}, "judges.teacher.model.generator: is missing; add one of hf, openai, vllm"),
         (

@@ -190,7 +190,10 @@ IMPORTED = {
         "where": {},
         "columns": {
             name: name
-            for name in ("question", "answer_a", "answer_b", "references", "model_a", "model_b", "label", "votes", "task")
+            for name in (
+                *("question", "answer_a", "answer_b", "references", "model_a", "model_b", "label", "votes", "task"),
+                *("grade_a", "grade_b", "rationale"),
+            )
         },
     },
 }

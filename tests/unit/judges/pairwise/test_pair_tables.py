@@ -27,6 +27,9 @@ ROW = {
     "status_b": "empty",
     "label": None,
     "votes": ["A", "tie"],
+    "grade_a": None,
+    "grade_b": 7.5,
+    "rationale": None,
 }
 
 

@@ -1,0 +1,150 @@
+"""A language model that is fine-tuned to decide which of two answers is better, after JudgeLM (Zhu et al. 2023).
+
+Three augmentations, drawn for each pair in each epoch: the answers change places (swap augmentation), the references are left out
+(reference drop), or both; a pair with references is otherwise read with them (reference support).
+"""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from bert_judge import tables
+from bert_judge.assets.prepare import load_manifest
+from bert_judge.candidates.generators.protocol import Request
+from bert_judge.config.training import JudgeTuning
+from bert_judge.encoder.judge_folder import METRICS
+from bert_judge.judges.llm.fine_tuned import (
+    Calibration,
+    FineTuned,
+    JudgeCard,
+    PromptWriter,
+    explanation,
+    hash_weights,
+    train_model,
+)
+from bert_judge.judges.llm.judge import PROBABILITY, Reading, ReplyFormat
+from bert_judge.judges.llm.train import write_card
+from bert_judge.judges.pairwise.llm import CHOICES, PairLLMJudge, RenderedPair, render_pair
+from bert_judge.judges.pairwise.protocol import SWAPPED_VERDICTS, Pair
+from bert_judge.judges.pairwise.train import measure, read_split, to_pairs
+from bert_judge.runtime import keyed_random, resume
+from bert_judge.runtime.resume import content_key
+from bert_judge.tasks import Sample
+
+# Settings of the judge that do not change what it learns.
+DEFAULTS = {"seed": 0, "max_answer_chars": 20_000, "reasoning": False}
+# Letter or number of an answer → that of the other.
+SWAPPED = dict(zip("ABab12", "BAba21", strict=True))
+# Names of the answers in an explanation: "Assistant 1", "answer A and answer B".
+_NAME = re.compile(r"\b((?:answer|assistant|response|candidate|model)\s)([AB12])\b", re.IGNORECASE)
+
+
+class FineTunedPairJudge(FineTuned[RenderedPair], PairLLMJudge):
+    """Implements `judges.pairwise.PairJudge`; the score is P(A) + P(tie)/2 and the verdict the likeliest of the three."""
+
+    choices = CHOICES
+
+    def _request(self, case: RenderedPair, reply_format: ReplyFormat) -> Request:
+        pair, (prompt, _) = case.pair, write_prompt(self.prompts, case)
+        sample = Sample(pair.question, pair.references)
+        return Request(content_key(pair), 0, prompt + reply_format.instructions, sample, reply_format.choices)
+
+    def _to_reading(self, probabilities: Sequence[float]) -> Reading:
+        a, _, tie = probabilities
+        return Reading(PROBABILITY, min(1.0, a + tie / 2), CHOICES[int(np.argmax(probabilities))])
+
+    def _word(self, reading: Reading) -> str:
+        return str(reading.verdict)
+
+
+def write_prompt(writer: PromptWriter, case: RenderedPair) -> tuple[str, bool]:
+    return writer.write(case.pair.question, case.pair.references, {"Answer A": case.first, "Answer B": case.second})
+
+
+def train_judge(
+    spec: Mapping[str, Any],
+    pairs: Sequence[str | Path],
+    base: str | Path,
+    folder: str | Path,
+    work_folder: str | Path,
+    run_time: Mapping[str, Any] | None = None,
+) -> None:
+    """Fine-tune a language model on tables of labelled pairs, calibrate and measure it on held-out questions.
+
+    Args:
+        spec: `Plan.pair_judge_spec`.
+        base: manifest of the base model.
+        folder: gets adapter or weights, tokenizer, metrics.json, README.md and, last, judge.json.
+        work_folder: holds the training checkpoints until the judge is complete.
+    """
+    folder, manifest = Path(folder), load_manifest(base)
+    tuning = JudgeTuning.model_validate({**spec["training"], **(run_time or {})})
+    rows, held_out, fingerprint = read_split(spec, pairs, tuning.seed)
+    card = JudgeCard("pairwise", manifest.repository, manifest.revision, hash_weights(manifest), tuning.max_length, spec=dict(spec))
+    key = resume.content_key(tables.canonical(spec), manifest.revision, fingerprint)
+    augmented = augment(rows, tuning)
+
+    def write_examples(writer: PromptWriter) -> list[tuple[str, str, str]]:
+        return [write_example(writer, row) for row in augmented.to_dict("records")]
+
+    # The rows of all epochs are different, so training sees each once.
+    once = tuning.model_copy(update={"epochs": 1.0})
+    statistics = train_model(card, once, manifest, write_examples, folder, Path(work_folder) / key)
+    judge = FineTunedPairJudge.load(folder, spec["judge"], DEFAULTS, card, manifest)
+    orders = pd.concat([held_out, swap(held_out)])
+    targets = np.array([[float(label == choice) for choice in CHOICES] for label in orders["label"]])
+    card.calibration = Calibration.fit(judge.log_probabilities(list(map(render, to_pairs(orders)))), targets)
+    result = measure(judge, to_pairs(held_out), held_out["target"].to_numpy())
+    tables.write_json(folder / METRICS, {"validation": result, "training": {"rows": len(rows), **statistics}})
+    write_card(folder, spec["judge"], card, result, f"{len(rows):,} pairs of {', '.join(spec['pairs'])}", statistics)
+    card.write(folder)
+    resume.clear(work_folder)
+
+
+def augment(rows: pd.DataFrame, tuning: JudgeTuning) -> pd.DataFrame:
+    """Return the rows of all epochs, some of them with swapped answers, and some without references."""
+    epochs = []
+    for epoch in range(math.ceil(tuning.epochs)):
+        share = min(1.0, tuning.epochs - epoch)
+        drawn = rows[_draw(rows, "epoch", tuning.seed, epoch) < share]
+        is_swapped = _draw(drawn, "swap", tuning.seed, epoch) < tuning.swap_ratio
+        epochs.append(pd.concat([drawn[~is_swapped], swap(drawn[is_swapped])]).sort_index())
+        dropped = _draw(epochs[-1], "reference", tuning.seed, epoch) < tuning.reference_drop_ratio
+        epochs[-1] = epochs[-1].assign(references=epochs[-1]["references"].astype(object).mask(dropped, None))
+    return pd.concat(epochs, ignore_index=True)
+
+
+def _draw(rows: pd.DataFrame, *key: str | int) -> np.ndarray:
+    """Draw a number in [0, 1) for each row, which depends on the key and the pair only."""
+    return np.array([keyed_random.fraction(*key, pair_id) for pair_id in rows["pair_id"]], float)
+
+
+def swap(rows: pd.DataFrame) -> pd.DataFrame:
+    """Swap the answers of pairs, with label, grades, and the names of the answers in the explanation."""
+    columns = {f"{name}_{side}": f"{name}_{SWAPPED[side]}" for name in ("answer", "grade") for side in "ab"}
+    return rows.assign(
+        **{column: rows[other] for column, other in columns.items()},
+        label=rows["label"].replace(SWAPPED_VERDICTS),
+        rationale=rows["rationale"].map(swap_names, na_action="ignore"),
+    )
+
+
+def swap_names(text: str) -> str:
+    """Swap the names of two answers: Assistant 1 and Assistant 2, answer A and answer B."""
+    return _NAME.sub(lambda match: match[1] + SWAPPED[match[2]], text)
+
+
+def render(pair: Pair) -> RenderedPair:
+    return render_pair(pair, DEFAULTS["seed"], DEFAULTS["max_answer_chars"])
+
+
+def write_example(writer: PromptWriter, row: Mapping[Any, Any]) -> tuple[str, str, str]:
+    [pair] = to_pairs(pd.DataFrame([row]))
+    prompt, _ = write_prompt(writer, render(pair))
+    grades = [None if pd.isna(grade) else grade for grade in (row["grade_a"], row["grade_b"])]
+    return prompt, row["label"], explanation(grades, None if pd.isna(row["rationale"]) else row["rationale"])
