@@ -131,7 +131,7 @@ def _read_answers(path: Path, format: str | None, companions: CompanionFiles, st
             reader = make_joining_reader(path, companions.references)
         else:
             columns = column_names.detect_columns(path, source.columns, {}, sample=sample, remedy=_remedy)
-            reader = make_column_reader(columns, source.format == "csv", sample)
+            reader = make_column_reader(columns, source.holds_texts, sample)
         for line in find_suspicious_input(sample, reader):
             log(f"{path}: warning: {line}")
         yield from frameworks.read_answers(reader, source.records(), stats)

@@ -12,7 +12,7 @@ from bert_judge.cli.import_files import convert_to_rows
 from bert_judge.cli.options import Answers, Candidate, Force, Judges, Label, Model, Question, References, Threshold, without_none
 from bert_judge.cli.terminal import console, echo, format_interval, format_number, format_percent, log, make_table, progress
 from bert_judge.importers import column_names, frameworks
-from bert_judge.importers.answers import RecordReader, make_column_reader
+from bert_judge.importers.answers import NO_REFERENCE, RecordReader, SkippedRecord, make_column_reader
 from bert_judge.importers.companion_files import CompanionFiles
 from bert_judge.importers.suspicious_input import find_suspicious_input
 from bert_judge.judges import registry
@@ -23,6 +23,7 @@ from bert_judge.labels.score_file.tally import Tally
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.logs import disable_progress_bars
+from bert_judge.tables.readers import values
 from bert_judge.tables.readers.containers import Container
 from bert_judge.tables.readers.rows import Record, RowFile, open_rows
 
@@ -93,6 +94,7 @@ def judge_file(
             source = _convert(file, framework, source.path, work_folder(output))
         sample = source.sample()
         reader, labels = _make_reader(file, source, framework, columns, sample)
+        _check_rows(file, source, reader)
         for line in find_suspicious_input(sample, reader):
             log(f"warning: {line}")
         judges = load()
@@ -142,8 +144,31 @@ def _make_reader(
     detected = column_names.detect_columns(source.path, source.columns, columns, sample=sample, remedy=remedy)
     if labels := column_names.verdict_columns(source.columns, detected, sample):
         detected.setdefault("label", labels[0])
-    log("; ".join(f"{role}: {column!r}" for role, column in detected.items()))
-    return make_column_reader(detected, source.format == "csv", sample), f"the column {detected.get('label')!r}"
+    roles = [f"{role}: {column!r}" for role, column in detected.items()]
+    log("; ".join(roles if "model" in detected else [*roles, "model: no column"]))
+    for column, cell in column_names.unread_labels(source.columns, detected, sample):
+        log(f"{file}: the column {column!r} is not read as labels, because {str(cell)!r} is no verdict")
+    labels_name = (
+        f"the column {detected['label']!r}" if "label" in detected else f"the marks in the column {detected['candidate']!r}"
+    )
+    return make_column_reader(detected, source.holds_texts, sample), labels_name
+
+
+def _check_rows(file: Path, source: RowFile, reader: RecordReader) -> None:
+    """Refuse a file in which no row can be judged."""
+    reasons: dict[str, None] = {}
+    for _, record in source.records():
+        try:
+            reader(record)
+        except SkippedRecord:
+            return
+        except values.UnreadableCell as error:
+            reasons.setdefault(str(error))
+        else:
+            return
+    if (reason := next(iter(reasons))) == NO_REFERENCE:
+        raise InputError(f"{file}: no reference in any row; fill their column, or name another with --references")
+    raise InputError(f"{file}: no row can be judged; the first one {reason}")
 
 
 def _check_reference_file(file: Path, source: RowFile, references: str) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,10 @@ from bert_judge.tables.readers.rows import Record
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+NO_REFERENCE = "no reference"
+# The grade before promptfoo's answers, `[PASS] (1.00)`, and its reason behind them.
+_MARK = re.compile(r"\[(PASS|FAIL|ERROR)\](?:\s+\(\d+\.\d\d(?:,[^)\n]*)?\)(?=\n|$))?\s*")
+_MARK_REASON = re.compile(r"\n\s*\n(?:Pass|Fail) Reason: .*", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -73,14 +78,17 @@ def make_column_reader(columns: Mapping[str, str], is_csv: bool = False, sample:
             return option_lists.parse_option_cell({label: record.get(column) for label, column in labels.items()})
         return option_lists.parse_option_cell(cell_of(record, "choices"))
 
-    cells = cells_of("references")
-    are_literals = _are_literals(cells)
-    # PopQA's are lists spelled as JSON. A single list may be an answer about code.
-    if are_literals and not is_csv:
+    cells = [cell for cell in cells_of("references") if not (isinstance(cell, str) and not cell.strip())]
+    literals = [cell for cell in cells if _is_literal(cell)]
+    are_literals = len(literals) == len(cells) > 0
+    # PopQA's are lists spelled as JSON. Among other texts, a list may also be the answer to a question about code.
+    if literals and not is_csv and (are_literals or not any(map(_is_literal, cells_of("candidate")))):
         is_csv = True
-        log.warning("all references are lists written as texts, e.g. %.60s; each member is read as a reference", cells[0])
+        share = "all" if are_literals else f"{len(literals):,} of the first {len(cells):,}"
+        log.warning("%s references are lists written as texts, e.g. %.60s; each member is read as a reference", share, literals[0])
     # Exports of traces write both as objects.
-    are_literals = are_literals and _are_literals(cells_of("candidate"))
+    are_literals = are_literals and all(map(_is_literal, cells_of("candidate")))
+    are_marked = all(isinstance(cell, str) and _MARK.match(cell) for cell in cells_of("candidate"))
     separator = reference_separator(columns.get("references", ""), sample)
     index_base = option_lists.find_index_base([(cell_of(record, "references"), options_of(record)) for record in sample], is_csv)
 
@@ -92,22 +100,26 @@ def make_column_reader(columns: Mapping[str, str], is_csv: bool = False, sample:
             question, references = option_lists.apply_options(question, references, options, index_base)
         if separator and isinstance(values.parse_literal(references), str):
             references = references.split(separator)
+        candidate, label = cell_of(record, "candidate"), _optional(values.parse_label, cell_of(record, "label"), None)
+        if are_marked and (mark := _MARK.match(str(candidate))):
+            candidate = _MARK_REASON.sub("", candidate[mark.end() :])
+            label = {"PASS": 1.0, "FAIL": 0.0}.get(mark[1]) if label is None else label
         aliases: list[str] = _optional(lambda cell: values.parse_texts(cell, is_csv=True), cell_of(record, "aliases"), [])
         return make_answers(
             [*values.parse_texts(references, is_csv), *aliases],
-            values.parse_answers(_unwrap(cell_of(record, "candidate")) if are_literals else cell_of(record, "candidate")),
+            values.parse_answers(_unwrap(candidate) if are_literals else candidate),
             question=question,
             model=_optional(values.parse_text, cell_of(record, "model"), "").strip(),
             task=_optional(values.parse_text, cell_of(record, "task"), "").strip(),
-            label=_optional(values.parse_label, cell_of(record, "label"), None),
+            label=label,
         )
 
     return read_answers
 
 
-def _are_literals(cells: Sequence[Any]) -> bool:
-    """Return whether all cells are lists or objects written as texts."""
-    return bool(cells) and all(isinstance(cell, str) and values.parse_alternatives(cell) != cell for cell in cells)
+def _is_literal(cell: Any) -> bool:
+    """Return whether a cell is a list or object written as a text."""
+    return isinstance(cell, str) and values.parse_alternatives(cell) != cell
 
 
 def _unwrap(cell: Any) -> Any:
@@ -148,7 +160,7 @@ def make_answers(references: Any, candidates: Sequence[Any], **common: Any) -> l
     """Return several answers to one question. Raises values.UnreadableCell: no reference, no answer, or one that is not a text."""
     texts = tuple(values.parse_texts(references))
     if not texts:
-        raise values.UnreadableCell("no reference")
+        raise values.UnreadableCell(NO_REFERENCE)
     if not candidates:
         raise values.UnreadableCell("no answer")
     parsed = [values.parse_message(candidate, values.ASSISTANT) for candidate in candidates]

@@ -1,33 +1,84 @@
-"""Detection of the columns of a file by their usual names and the words in them (`column_names.yaml`)."""
+"""Detection of the columns of a file by their names (`name_words`) and, where these leave a choice, by their cells."""
 
+import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, lru_cache
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from bert_judge.importers.name_words import (
+    has_role_words,
+    has_usual_name,
+    is_ambiguous,
+    is_in_metadata,
+    is_model_answer,
+    is_students,
+    may_have_role,
+    normalize,
+    split_words,
+    vocabulary,
+)
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import values
 from bert_judge.tables.readers.rows import Record
 from bert_judge.tables.readers.values import get_path
 
+log = logging.getLogger(__name__)
+
 # Columns that every file of answers needs.
 REQUIRED = ("references", "candidate")
+# Of these a doubt stops no file: the first column is taken.
+OPTIONAL = ("model", "task", "choices", "label")
 # What a user can do about a role where no option names its column, see `detect_columns`.
 RENAME = "rename it to {}".format
 # Role of a column with one option; the letter follows.
 OPTION = "option "
-# A part of a dotted name that says nothing about the role: the value in `output.value`.
-_VALUE = re.compile(r"(?<=\w)[./](?:value|text|content)$", re.IGNORECASE)
+EXAMPLE_CHARACTERS = 30
 _OPTION_COLUMN = re.compile(r"(?:(?:option|choice|op|ending|answer)[\s_-]?)([a-j]|\d)|([A-J])", re.IGNORECASE)
+# The output of a grader: points, a mark, or a text or JSON that begins with a score.
+_GRADE = re.compile(
+    r"[\W_]*(?:(?:final|overall|total)\W+)?(?:score|grade|rating|points?|marks?|verdict|judge?ment|is_correct|correct)[\"'*]*\s*[:=].*"
+    r"|\{.*[\"'](?:score|grade|rating|verdict|is_correct|correct)[\"']\s*:.*"
+    r"|\d+(?:[.,]\d+)?\s*(?:/|out of|of|von)\s*\d+.*|\d+(?:[.,]\d+)?\s*(?:%|points?|punkte?|pts?\.?)",
+    re.IGNORECASE | re.DOTALL,
+)
 
 
-@cache
-def _vocabulary() -> Mapping[str, Any]:
-    content = yaml.safe_load(Path(__file__).with_name("column_names.yaml").read_text("utf-8"))
-    return content | {"words": {name: frozenset(words) for name, words in content["words"].items()}}
+@dataclass(frozen=True)
+class _Table:
+    """The columns of a file, its first rows, and what the user says about it; see `detect_columns`."""
+
+    path: Path
+    columns: Sequence[str]
+    user_columns: Mapping[str, str]
+    required: Sequence[str]
+    with_label: bool
+    sample: Sequence[Record]
+    remedy: Callable[[str], str]
+    notices: dict[str, None] = field(default_factory=dict)
+
+    def cells(self, column: str) -> list[Any]:
+        """Return the cells of a column in the sample that are not null."""
+        return [cell for record in self.sample if (cell := get_cell(record, column)) not in (None, "", [])]
+
+    def describe(self, column: str) -> str:
+        """Return the name of a column with an example cell."""
+        if not (cells := self.cells(column)):
+            return repr(column)
+        example = cells[0] if isinstance(cells[0], str) else str(cells[0])
+        shortened = example if len(example) <= EXAMPLE_CHARACTERS else f"{example[:EXAMPLE_CHARACTERS]}…"
+        return f"{column!r} (e.g. {shortened!r})"
+
+    def doubt(self, role: str, columns: Sequence[str]) -> InputError:
+        """Return the error for a role that several columns may have."""
+        places = " or ".join(map(self.describe, columns))
+        return InputError(f"{self.path}: the {role} may be in the column {places}; {self.remedy(role)}")
+
+    def prefer(self, role: str, column: str, others: Sequence[str], reason: str = "") -> None:
+        """Remember to say which of several columns was taken."""
+        if others:
+            self.notices[f"{self.path}: the {role} is {column!r}, not {' or '.join(map(repr, others))}{reason}"] = None
 
 
 def detect_columns(
@@ -41,9 +92,11 @@ def detect_columns(
 ) -> dict[str, str]:
     """Return role → column of a file, `a.b` for the key `b` of the objects in column `a`.
 
+    Where several columns compete and one is taken, a log line says so.
+
     Args:
         user_columns: role → column as named by the user; these are not detected.
-        sample: rows of the file, to tell references from verdicts.
+        sample: rows of the file, to tell references from verdicts, and answers from a grader's output.
         remedy: returns what the user can do about a role, for the error message.
 
     Returns:
@@ -56,91 +109,221 @@ def detect_columns(
     parents = {name.partition(".")[0] for name in columns}
     for role, column in user_columns.items():
         if column not in columns and column.partition(".")[0] not in parents:
-            raise InputError(f"{path}: no column {column!r} for the {role}; available: {_list_columns(columns)}")
-    detected = _match_names(path, columns, user_columns, with_label, sample, remedy)
-    # CommonsenseQA's are in the question.
-    nested = _nested_columns([detected["question"]] if "question" in detected else [], sample)
-    if options := [name for name in nested if "choices" not in detected and normalize(name) in _vocabulary()["names"]["choices"]]:
-        detected["choices"] = options[0]
-    if "choices" not in detected:
-        detected |= _option_columns([name for name in columns if name not in detected.values()])
-    _add_fallbacks(columns, detected, required, sample)
-    if aliases := next((name for name in columns if _has_role(name, "aliases") and name not in detected.values()), None):
-        detected.setdefault("aliases", aliases)
-    if missing := [role for role in required if role not in detected]:
+            raise InputError(f"{path}: no column {column!r} for the {role}; available: {', '.join(map(repr, columns[:40]))}")
+    table = _Table(path, columns, user_columns, required, with_label, sample, remedy)
+    detected = _detect(table)
+    while (missing := [role for role in required if role not in detected]) or _holds_verdicts(table, detected.get("references")):
+        if row := _find_row_object(table, detected):
+            detected = row
+            break
+        if not missing:
+            break
         # First within the columns without a role.
-        without_role = [name for name in columns if name not in detected.values()]
-        not_named = [name for name in columns if name not in user_columns.values()]
-        if nested := _nested_columns(without_role, sample) or _nested_columns(not_named, sample):
-            rest = [name for name in columns if name not in {column.rpartition(".")[0] for column in nested}]
-            return detect_columns(path, [*rest, *nested], user_columns, required, with_label, sample, remedy)
-        raise InputError(
-            f"{path}: cannot tell which column holds the {missing[0]}; {remedy(missing[0])}; available: {_list_columns(columns)}"
-        )
-    _check_conflicts(path, detected, remedy)
+        without_role = [name for name in table.columns if name not in detected.values()]
+        not_named = [name for name in table.columns if name not in user_columns.values()]
+        if not (nested := _nested_columns(without_role, sample) or _nested_columns(not_named, sample)):
+            listed = ", ".join(map(table.describe, table.columns[:40]))
+            raise InputError(f"{path}: cannot tell which column holds the {missing[0]}; {remedy(missing[0])}; available: {listed}")
+        rest = [name for name in table.columns if name not in {column.rpartition(".")[0] for column in nested}]
+        table = _Table(path, [*rest, *nested], user_columns, required, with_label, sample, remedy)
+        detected = _detect(table)
+    _check_conflicts(table, detected)
+    if "model" not in detected and (model := _find_nested_model(columns, sample)):
+        detected["model"] = model
+    for line in table.notices:
+        log.warning(line)
     return detected
 
 
-def _match_names(
-    path: Path,
-    columns: Sequence[str],
-    user_columns: Mapping[str, str],
-    with_label: bool,
-    sample: Sequence[Record],
-    remedy: Callable[[str], str],
-) -> dict[str, str]:
+def _detect(table: _Table) -> dict[str, str]:
+    """Return the columns of the roles that some column has."""
+    detected = _match_names(table)
+    columns, sample = table.columns, table.sample
+    # CommonsenseQA's are in the question.
+    nested = _nested_columns([detected["question"]] if "question" in detected else [], sample)
+    if "choices" not in detected and (options := [name for name in nested if has_usual_name(name, "choices")]):
+        detected["choices"] = options[0]
+    if "choices" not in detected:
+        detected |= _option_columns([name for name in columns if name not in detected.values()])
+    _add_fallbacks(table, detected)
+    if aliases := next((name for name in columns if has_role_words(name, "aliases") and name not in detected.values()), None):
+        detected.setdefault("aliases", aliases)
+    _check_rivals(table, detected)
+    return detected
+
+
+def _match_names(table: _Table) -> dict[str, str]:
     """Return the user's columns, and those of the others whose name is that of a role."""
-    matched = dict(user_columns)
-    others = [name for name in columns if name not in user_columns.values()]
-    for role, names in _vocabulary()["names"].items():
-        if role in matched or (role == "label" and not with_label):
+    columns, matched = table.columns, dict(table.user_columns)
+    others = [name for name in columns if name not in matched.values()]
+    for role, names in vocabulary()["names"].items():
+        if role in matched or (role == "label" and not table.with_label):
             continue
         named = {normalize(name): name for name in columns if normalize(name) in names}
         if role == "question" and named.keys() == {"instruction", "input"}:
             matched |= {"question": named["instruction"], "input": named["input"]}
             continue
-        matching = _matching_columns(role, others, names, sample) or _matching_columns(role, columns, names, sample)
-        if len(matching) > 1:
-            raise InputError(f"{path}: the {role} may be in the column {' or '.join(map(repr, matching))}; {remedy(role)}")
+        matching = _matching_columns(table, role, others, matched) or _matching_columns(table, role, columns, matched)
+        if len(matching) > 1 and role in OPTIONAL:
+            matching.sort(
+                key=lambda name: (names.index(normalize(name)) if normalize(name) in names else len(names), name.count("."))
+            )
+            table.prefer(role, matching[0], [name for name in matching[1:] if table.cells(name) != table.cells(matching[0])])
+        elif len(matching) > 1:
+            raise table.doubt(role, matching)
         column = next(iter(matching), None)
-        if role == "references" and column and column.casefold().endswith("label") and any(map(_is_ambiguous, columns)):
+        if role == "references" and column and column.casefold().endswith("label") and any(map(is_ambiguous, columns)):
             # A label next to an answer may be an annotator's verdict.
-            column = None if _are_verdicts([get_cell(row, column) for row in sample]) else column
+            column = None if _are_verdicts(table.cells(column)) else column
         if column:
             matched[role] = column
     return matched
 
 
-def _add_fallbacks(columns: Sequence[str], detected: dict[str, str], required: Sequence[str], sample: Sequence[Record]) -> None:
+def _matching_columns(table: _Table, role: str, columns: Sequence[str], matched: Mapping[str, str]) -> list[str]:
+    """Return the columns that may have a role by their names, the usual ones if there are any."""
+    columns = [name for name in columns if may_have_role(name, role, tuple(table.columns))]
+    if role == "question":
+        columns = [name for name in columns if not table.sample or table.cells(name)]
+    students = [name for name in columns if is_students(name)]
+    examples = [name for name in columns if is_model_answer(name)] if students else []
+    if role == "references":
+        columns = [name for name in columns if not is_in_metadata(name) or _varies(table, name)]
+    if role == "candidate":
+        columns = [name for name in _drop_grades(table, columns, matched) if _holds_answers(table.cells(name))]
+        if students := [name for name in students if name in columns]:
+            return [*students, *(name for name in examples if name not in matched.values())]
+    names = vocabulary()["names"][role]
+    groups = [[name for name in columns if normalize(name) in names], [name for name in columns if has_role_words(name, role)]]
+    if role in ("question", *REQUIRED):
+        groups.append([name for name in columns if normalize(name).removesuffix("_text") in names])
+    if role == "candidate":
+        whole = [[name for name in group if normalize(name) not in vocabulary()["extracted"]] for group in groups]
+        groups = [*whole, *groups]
+    if role == "references":
+        groups.append(examples)
+    matching = next(filter(None, groups), [])
+    preferred = [name for name in matching if normalize(name) == names[0]]
+    return list(preferred if len(preferred) == 1 else matching)
+
+
+def _drop_grades(table: _Table, columns: Sequence[str], matched: Mapping[str, str]) -> list[str]:
+    """Return the columns without those of a grader's output, if another may hold the answer."""
+    references = matched.get("references")
+    if references is None or _are_grades(table.cells(references)):
+        return list(columns)
+    named = [name for name in columns if has_usual_name(name, "candidate") or has_role_words(name, "candidate")]
+    graded = [name for name in named if _are_grades(table.cells(name))]
+    others = [name for name in named if name not in graded]
+    others += [name for name in table.columns if is_ambiguous(name) and name not in matched.values()]
+    if graded and others:
+        table.prefer("candidate", others[0], graded, ", which holds grades")
+        return [name for name in columns if name not in graded]
+    return [name for name in columns if name not in graded or split_words(name)[-1] not in ("label", "value")]
+
+
+def _varies(table: _Table, column: str) -> bool:
+    """Return whether a column of metadata has several values for several rows, and no addresses."""
+    texts = [str(cell) for cell in table.cells(column)]
+    return (len(table.sample) < 2 or len(set(texts)) > 1) and not all(text.startswith("http") for text in texts)
+
+
+def _add_fallbacks(table: _Table, detected: dict[str, str]) -> None:
     """Add the columns of the roles that no name has: an ambiguous one if only one role is open, or a less usual one."""
-    for role, names in _vocabulary()["fallback"].items():
-        missing = [role for role in required if role in REQUIRED and role not in detected]
-        ambiguous = [name for name in columns if _is_ambiguous(name) and name not in detected.values()]
-        if len(missing) == 1 and len(ambiguous) == 1:
-            detected[missing[0]] = ambiguous[0]
-        if role not in detected and (fallback := _find_fallback(role, columns, names, detected, sample)):
+    for role, names in vocabulary()["fallback"].items():
+        missing = [role for role in table.required if role in REQUIRED and role not in detected]
+        ambiguous = [name for name in table.columns if is_ambiguous(name) and name not in detected.values()]
+        if len(missing) == 1:
+            ambiguous = [name for name in ambiguous if may_have_role(name, missing[0], tuple(table.columns))]
+            if len(ambiguous) == 1:
+                detected[missing[0]] = ambiguous[0]
+        if role not in detected and (fallback := _find_fallback(table, role, names, detected)):
             detected[role] = fallback
 
 
-def _check_conflicts(path: Path, detected: Mapping[str, str], remedy: Callable[[str], str]) -> None:
+def _check_rivals(table: _Table, detected: Mapping[str, str]) -> None:
+    """Refuse an answer column next to a candidate and references with names of their own, unless it repeats the references.
+
+    It may hold the answers, and the candidate the output of a grader.
+    """
+    candidate, references = detected.get("candidate", ""), detected.get("references", "")
+    if not candidate or not references or "candidate" in table.user_columns or any(role.startswith("option") for role in detected):
+        return
+    if "choices" in detected or is_ambiguous(candidate) or any(isinstance(cell, list) for cell in table.cells(candidate)):
+        return
+    for name in table.columns:
+        if not is_ambiguous(name) or name in detected.values() or not may_have_role(name, "candidate", tuple(table.columns)):
+            continue
+        if any(not _repeats(get_cell(row, name), get_cell(row, references)) for row in table.sample):
+            raise table.doubt("candidate", [name, candidate])
+
+
+def _repeats(cell: Any, references: Any) -> bool:
+    try:
+        return set(values.parse_texts(cell, is_csv=True)) <= set(values.parse_texts(references, is_csv=True))
+    except values.UnreadableCell:
+        return True
+
+
+def _find_row_object(table: _Table, outer: Mapping[str, str]) -> dict[str, str] | None:
+    """Return the columns of a row in one object next to its grade, as in tests of graders: `input: {input, output, expected}`."""
+    for name in table.columns:
+        members = _nested_columns([name], table.sample)
+        is_row = normalize(name) in [*vocabulary()["folders"]["row"], *vocabulary()["folders"]["input"]]
+        if not is_row or not members or name in table.user_columns.values():
+            continue
+        row = _detect(_Table(table.path, members, {}, table.required, False, table.sample, table.remedy, table.notices))
+        if all(role in row for role in table.required):
+            grade = outer.get("references")
+            return row | ({"label": grade} if grade and _holds_verdicts(table, grade) else {}) | dict(table.user_columns)
+    return None
+
+
+def _holds_verdicts(table: _Table, column: str | None) -> bool:
+    return column is not None and column not in table.user_columns.values() and _are_verdicts(table.cells(column))
+
+
+def _find_nested_model(columns: Sequence[str], sample: Sequence[Record]) -> str | None:
+    """Return the only key of objects that names a model, e.g. `metadata.model`."""
+    names = [
+        name
+        for name in _nested_columns(columns, sample)
+        if has_usual_name(name, "model") and may_have_role(name, "model", ()) and isinstance(get_cell(sample[0], name), str)
+    ]
+    return names[0] if len({get_cell(sample[0], name) for name in names}) == 1 else None
+
+
+def _check_conflicts(table: _Table, detected: Mapping[str, str]) -> None:
     """Refuse a column with two roles, except a conversation, which holds question and answer."""
     for role, column in detected.items():
         roles = {name for name in detected if detected[name] == column}
-        is_conversation = normalize(column) in _vocabulary()["fallback"]["candidate"] and roles == {"question", "candidate"}
+        is_conversation = has_usual_name(column, "candidate", "fallback") and roles == {"question", "candidate"}
         if len(roles) > 1 and not is_conversation:
             other = next(name for name in detected if name in roles - {role})
-            raise InputError(f"{path}: the column {column!r} cannot hold both {role} and {other}; {remedy(role)}")
+            raise InputError(f"{table.path}: the column {column!r} cannot hold both {role} and {other}; {table.remedy(role)}")
 
 
 def verdict_columns(columns: Sequence[str], detected: Mapping[str, str], sample: Sequence[Record]) -> list[str]:
     """Return the columns that hold verdicts, by name and values, and have no role."""
+    named = _label_columns(columns, detected)
+    return [name for name in named if _are_verdicts([get_cell(row, name) for row in sample])]
+
+
+def unread_labels(columns: Sequence[str], detected: Mapping[str, str], sample: Sequence[Record]) -> list[tuple[str, Any]]:
+    """Return the columns that a person would expect to be read as labels, with a cell that is no verdict."""
+    unread = []
+    for name in _label_columns(columns, detected):
+        cells = [get_cell(row, name) for row in sample]
+        odd = [cell for cell in cells if not _is_readable_label(cell)]
+        if odd and (normalize(name) in vocabulary()["sure_verdicts"] or len(odd) < len(list(filter(None, cells)))):
+            unread.append((name, odd[0]))
+    return unread
+
+
+def _label_columns(columns: Sequence[str], detected: Mapping[str, str]) -> list[str]:
     # A column `score` is rather that of another judge.
-    names = {*_vocabulary()["names"]["label"], *_vocabulary()["verdicts"]} - {"score"}
-    return [
-        name
-        for name in columns
-        if normalize(name) in names and name not in detected.values() and _are_verdicts([get_cell(row, name) for row in sample])
-    ]
+    names = {*vocabulary()["names"]["label"], *vocabulary()["verdicts"]} - {"score"}
+    return [name for name in columns if normalize(name) in names and name not in detected.values()]
 
 
 def get_cell(record: Record, column: str) -> Any:
@@ -154,31 +337,11 @@ def reference_separator(references: str, sample: Sequence[Record]) -> str | None
     return ";" if normalize(references) == "correct_answers" and "incorrect_answers" in names else None
 
 
-def _is_ambiguous(name: str) -> bool:
-    return normalize(name) in _vocabulary()["ambiguous"]
-
-
 def _nested_columns(columns: Sequence[str], sample: Sequence[Record]) -> list[str]:
     """Return the dotted names of the members of columns of objects."""
     cells = [(name, get_cell(record, name)) for name in columns for record in sample]
     members = (f"{name}.{key}" for name, cell in cells if isinstance(cell, Mapping) for key in cell if "." not in key)
     return list(dict.fromkeys(members))
-
-
-def _matching_columns(role: str, columns: Sequence[str], names: Sequence[str], sample: Sequence[Record]) -> list[str]:
-    """Return the columns that may have a role by their names, the usual ones if there are any."""
-    if role == "question":
-        columns = [name for name in columns if not sample or any(get_cell(row, name) not in (None, "", []) for row in sample)]
-    groups = [[name for name in columns if normalize(name) in names], [name for name in columns if _has_role(name, role)]]
-    if role in ("question", *REQUIRED):
-        groups.append([name for name in columns if normalize(name).removesuffix("_text") in names])
-    if role == "candidate":
-        groups = [[name for name in group if _holds_answers([get_cell(row, name) for row in sample])] for group in groups]
-        whole = [[name for name in group if normalize(name) not in _vocabulary()["extracted"]] for group in groups]
-        groups = [*whole, *groups]
-    matching = next(filter(None, groups), [])
-    preferred = [name for name in matching if normalize(name) == names[0]]
-    return preferred if len(preferred) == 1 else matching
 
 
 def _holds_answers(cells: Sequence[Any]) -> bool:
@@ -193,39 +356,12 @@ def _holds_answers(cells: Sequence[Any]) -> bool:
     return not cells or any(map(is_readable, cells))
 
 
-def _has_role(name: str, role: str) -> bool:
-    """Return whether the words of a name are those of a role, e.g. a gold word and an answer word."""
-    words, role_words = _split_words(name), _vocabulary()["words"]
-    if not words or _is_ambiguous(name):
-        return False
-    has_text = words[-1] == "text" and len(words) > 1
-    if role == "question":
-        return set(words) <= role_words["question"] and words[-2 if has_text else -1] in role_words["question_ending"]
-    if role == "references":
-        answer = role_words["answer"] | role_words["reference"]
-        has_correct_answer = not role_words["correct"].isdisjoint(words) and not answer.isdisjoint(words)
-        is_gold = not role_words["gold"].isdisjoint(words) or has_correct_answer
-        return is_gold and set(words) <= role_words["gold"] | role_words["correct"] | answer
-    if role == "candidate":
-        if len(words) > 1 and words[0] in role_words["produced"] and words[-1] in role_words["reference"]:
-            return set(words[:-1]) <= role_words["answer"] | role_words["model"]
-        words = words[:-1] if has_text else words
-        is_answer = words[-1] in role_words["answer"] and set(words) <= role_words["answer"] | role_words["model"]
-        return is_answer and (has_text or not role_words["model"].isdisjoint(words))
-    if role == "aliases":
-        known = role_words["alias"] | role_words["gold"] | role_words["correct"] | role_words["answer"]
-        return set(words) <= known and not role_words["alias"].isdisjoint(words)
-    if role == "choices":
-        return set(words) <= role_words["choice"] and not {"choice", "option"}.isdisjoint(words) and len(words) > 1
-    return False
-
-
-def _find_fallback(
-    role: str, columns: Sequence[str], names: Sequence[str], detected: Mapping[str, str], sample: Sequence[Record]
-) -> str | None:
-    for column in columns:
-        cells = [cell for record in sample if (cell := get_cell(record, column)) is not None]
+def _find_fallback(table: _Table, role: str, names: Sequence[str], detected: Mapping[str, str]) -> str | None:
+    for column in table.columns:
+        cells = [cell for record in table.sample if (cell := get_cell(record, column)) is not None]
         if normalize(column) not in names or not cells or column == detected.get("label"):
+            continue
+        if not may_have_role(column, role, tuple(table.columns)) or (is_in_metadata(column) and not _varies(table, column)):
             continue
         is_index = "index" in normalize(column) or "idx" in normalize(column)
         has_options = any(known_role == "choices" or known_role.startswith(OPTION) for known_role in detected)
@@ -239,10 +375,26 @@ def _find_fallback(
 
 
 def _are_verdicts(cells: Sequence[object]) -> bool:
+    return all(map(_is_readable_label, cells)) and any(values.parse_label(cell) is not None for cell in cells)
+
+
+def _is_readable_label(cell: object) -> bool:
     try:
-        return any(values.parse_label(cell) is not None for cell in cells)
+        values.parse_label(cell)
     except values.UnreadableCell:
         return False
+    return True
+
+
+def _are_grades(cells: Sequence[Any]) -> bool:
+    """Return whether all cells are numbers, verdicts, or texts that begin with one."""
+    texts = [str(cell).strip() for cell in cells if not isinstance(cell, list | Mapping)]
+    return bool(texts) and len(texts) == len(cells) and all(map(_is_grade, texts))
+
+
+def _is_grade(text: str) -> bool:
+    first = re.split(r"[.,:;!\n–—]", text, maxsplit=1)[0]
+    return _is_readable_label(first) or values.to_float(text) == values.to_float(text) or bool(_GRADE.fullmatch(text))
 
 
 def _option_columns(columns: Sequence[str]) -> dict[str, str]:
@@ -256,34 +408,3 @@ def _option_columns(columns: Sequence[str]) -> dict[str, str]:
     # Two letters, or answers, alone are rather two answers to compare.
     enough = len(labels) > (2 if any(re.match("answer|.$", name.strip(), re.IGNORECASE) for name in options.values()) else 1)
     return {f"{OPTION}{label}": options[label] for label in labels} if are_consecutive and enough else {}
-
-
-@lru_cache(maxsize=1024)
-def _split_words(name: str) -> tuple[str, ...]:
-    """Return the words of a name in the singular: `goldenAnswers` is golden, answer."""
-    spaced = re.sub(r"(?<=[a-z\d])(?=[A-Z])", " ", _strip_folders(name))
-    vocabulary = frozenset().union(*_vocabulary()["words"].values())
-    # Without numbers: "GPT-4 answer".
-    words = re.findall(r"[^\W\d_]+", re.sub(r"['’]s\b", "", spaced.casefold()))
-    return tuple(word[:-1] if word.endswith("s") and word[:-1] in vocabulary else word for word in words)
-
-
-def _strip_folders(name: str) -> str:
-    """Return the last part of a dotted name, as of LangSmith, MLflow and Azure: `outputs.answer`, `inputs/question`.
-
-    A folder of references is kept: `reference_outputs.answer`.
-    """
-    name = _VALUE.sub("", name.strip())
-    folders, _, last = name.rpartition("." if "." in name else "/")
-    is_gold = not _vocabulary()["words"]["gold"].isdisjoint(re.findall(r"[^\W_]+", folders.casefold()))
-    return name if is_gold or not last else last
-
-
-@lru_cache(maxsize=1024)
-def normalize(name: str) -> str:
-    spaced = re.sub(r"(?<=[a-z\d])(?=[A-Z])", " ", _strip_folders(name))
-    return re.sub(r"[\W_]+", "_", spaced).strip("_").casefold()
-
-
-def _list_columns(columns: Sequence[str]) -> str:
-    return ", ".join(map(repr, columns[:40]))

@@ -117,7 +117,7 @@ def by_id(path: Path, id_column: str, entries: Iterable[tuple[str, str, T]]) -> 
 def _parsed_rows(path: Path, key: str | None = None) -> Iterator[LocatedRecord]:
     """Yield location, and `question`, `references` and (if its column is named) `key` of each row."""
     source, columns = open_rows(path), _detect_reference_columns(path)
-    read_answers = make_column_reader(columns | {"candidate": _NO_ANSWER}, source.format == "csv", source.sample())
+    read_answers = make_column_reader(columns | {"candidate": _NO_ANSWER}, source.holds_texts, source.sample())
 
     def parse(record: Record) -> Record:
         if not values.parse_texts(column_names.get_cell(record, columns["references"])):

@@ -193,7 +193,7 @@ def _open(spec: Mapping[str, Any], path: Path, columns: set[str]) -> tuple[list[
         return frameworks.ANSWER_COLUMNS, frameworks.read_answer_records(path, framework), False
     source = open_rows(path, None if format == "auto" else format, needed=columns)
     records = source.records([name for name in source.columns if name in columns])
-    return source.columns, records, source.format == "csv"
+    return source.columns, records, source.holds_texts
 
 
 def _check_columns(

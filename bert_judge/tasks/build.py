@@ -173,7 +173,7 @@ def read_rows(files: Sequence[Path], names: Collection[str], list_columns: Colle
             present = ", ".join(map(repr, source.columns))
             raise InputError(f"{path}: no column {missing[0]!r}; available: {present}; fix the source's columns or where")
         for location, record in source.records(columns):
-            if source.format == "csv":
+            if source.holds_texts:
                 record = {name: values.parse_literal(value) if name in list_columns else value for name, value in record.items()}
             yield f"{path}: {location}", record
 

@@ -41,7 +41,7 @@ def certify_file(
     Raises:
         InputError: no labels, one class only, too few rows, or rows that the judge has seen.
     """
-    reader = make_column_reader(columns, source.format == "csv", source.sample())
+    reader = make_column_reader(columns, source.holds_texts, source.sample())
     rows, votes = [], []
     for position, record in source.records([*columns.values(), *labels]):
         row = to_row(reader, record)

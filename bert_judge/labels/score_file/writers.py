@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bert_judge.runtime.errors import InputError
+from bert_judge.tables.readers import markdown, workbooks
 from bert_judge.tables.readers.rows import Chunk, RowFile
 
 # New column → a value per row: texts, or numbers if the name ends in `score`; None is null.
@@ -29,6 +30,10 @@ def open_writer(source: RowFile, path: Path, new: Sequence[str]) -> Iterator[Cal
         with pq.ParquetWriter(path, schema, compression="zstd") as parquet:
             yield partial(_write_batch, parquet, schema)
         return
+    if source.format == "xlsx":
+        with _open_workbook(source.path, path, new) as write:
+            yield write
+        return
     is_csv = source.format == "csv"
     # Excel, which writes other encodings, needs a byte order mark to read UTF-8.
     encoding = "utf-8-sig" if is_csv and source.container.encoding != "utf-8" else "utf-8"
@@ -37,6 +42,10 @@ def open_writer(source: RowFile, path: Path, new: Sequence[str]) -> Iterator[Cal
             rows = csv.writer(_LineFeedStream(text), delimiter=source.container.delimiter)
             rows.writerow([*source.columns, *new])
             yield partial(_write_rows, rows)
+        elif source.format == "markdown":
+            text.write(markdown.format_row([*source.columns, *new]))
+            text.write(markdown.format_row(["---"] * (len(source.columns) + len(new))))
+            yield partial(_write_markdown, text)
         else:
             yield partial(_write_lines, text, source.path)
 
@@ -63,6 +72,36 @@ class _LineFeedStream:
 def _write_rows(rows: Any, chunk: Chunk, new: NewColumns) -> None:
     added = zip(*new.values(), strict=True)
     rows.writerows([*cells, *values] for cells, values in zip(chunk.raw, added, strict=True))
+
+
+def _write_markdown(file: TextIO, chunk: Chunk, new: NewColumns) -> None:
+    for cells, *values in zip(chunk.raw, *new.values(), strict=True):
+        added = [markdown.format_cell("" if value is None else str(value)) for value in values]
+        file.write(markdown.format_row([*cells, *added]))
+
+
+@contextmanager
+def _open_workbook(source: Path, path: Path, new: Sequence[str]) -> Iterator[Callable[[Chunk, NewColumns], None]]:
+    """Write the new columns into the first sheet of a copy, which keeps formulas and the other sheets."""
+    workbook = workbooks.load(source, read_only=False)
+    sheet = workbook.worksheets[0]
+    # The rows that were read: a formula without a result leaves a row blank there and not here.
+    header_row, header, rows = workbooks.read_table(workbooks.load(source, read_only=True))
+    first = sheet.max_column + 1 if sheet.max_column > len(header) else len(header) + 1
+    for column, name in enumerate(new, first):
+        sheet.cell(header_row, column, name)
+
+    def write(chunk: Chunk, columns: NewColumns) -> None:
+        # The rows come first, so that none is read too many when the chunk ends.
+        for values, (number, _) in zip(zip(*columns.values(), strict=True), rows, strict=False):
+            for column, value in enumerate(values, first):
+                cell = sheet.cell(number, column, value)
+                if isinstance(value, str):
+                    # A text that begins with = is no formula.
+                    cell.data_type = "s"
+
+    yield write
+    workbook.save(path)
 
 
 def _write_lines(file: TextIO, path: Path, chunk: Chunk, new: NewColumns) -> None:

@@ -21,6 +21,7 @@ from typing import IO, Any
 import pyarrow as pa
 
 from bert_judge.runtime.errors import InputError
+from bert_judge.tables.readers import markdown
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +44,8 @@ _MARKS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-_OTHER_FORMATS = {b"ARROW1": "an Arrow or Feather file"}
+_OTHER_FORMATS = {b"ARROW1": "an Arrow or Feather file", b"\xd0\xcf\x11\xe0": "an old or encrypted Excel workbook"}
+_ZIP = b"PK\x03\x04"
 _HEAD_BYTES, _BLOCK_BYTES, _SNIFFED_ROWS = 1 << 16, 1 << 20, 64
 _DELIMITERS = (",", ";", "\t", "|")
 # Western European text has few letters beyond ASCII; text in other 8-bit and 16-bit encodings has many.
@@ -62,7 +64,7 @@ _DECOMPRESSORS: dict[bytes, Callable[[Any], Any]] = {
     b"\x1f\x8b": gzip.open,
     b"BZh": bz2.open,
     b"\xfd7zXZ": lzma.open,
-    b"PK\x03\x04": _open_zip,
+    _ZIP: _open_zip,
     b"\x28\xb5\x2f\xfd": lambda file: pa.input_stream(file, compression="zstd"),
 }
 
@@ -72,7 +74,7 @@ class Container:
     """How to read a file.
 
     Attributes:
-        format: `parquet`, `csv`, `jsonl` (an object per line) or `json` (one document).
+        format: `parquet`, `csv`, `markdown`, `xlsx`, `jsonl` (an object per line) or `json` (one document).
         encoding: of its text.
         magic: first bytes of a compressed file, or empty.
         delimiter, skip_spaces: of a CSV file; whether blanks before a quote are no part of the cell.
@@ -151,6 +153,8 @@ def _sniff(path: Path, format: str | None, version: tuple[int, int]) -> Containe
         start = file.read(8)
     magic = next((magic for magic in _DECOMPRESSORS if start.startswith(magic)), b"")
     plain = Container(path, format or "", magic=magic)
+    if magic == _ZIP and _is_workbook(path):
+        return Container(path, "xlsx")
     ending = ENDINGS.get(plain.name.suffix.lower())
     with plain.open() as (stream, _file):
         head = stream.read(_HEAD_BYTES)
@@ -164,6 +168,7 @@ def _sniff(path: Path, format: str | None, version: tuple[int, int]) -> Containe
     is_whole = len(head) < _HEAD_BYTES
     if format is None:
         format = _detect_format(text, ending, is_whole)
+        format = "markdown" if format == "csv" and markdown.has_table(text) else format
     if format != "csv":
         return Container(path, format, encoding, magic)
     lines = text.splitlines(keepends=True)
@@ -176,6 +181,11 @@ def _sniff(path: Path, format: str | None, version: tuple[int, int]) -> Containe
     if ending is None and fits[delimiter][1] < 2:
         raise InputError(f"{path}: unknown file format; give a parquet, CSV or JSON file with a row per answer")
     return Container(path, "csv", encoding, magic, delimiter, fits[delimiter][2])
+
+
+def _is_workbook(path: Path) -> bool:
+    with zipfile.ZipFile(path) as archive:
+        return "xl/workbook.xml" in archive.namelist()
 
 
 def _detect_encoding(container: Container, head: bytes) -> str:

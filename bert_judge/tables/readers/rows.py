@@ -1,19 +1,19 @@
-"""The reader of parquet, CSV and JSON files of any size: chunks of rows, with what is needed to write them unchanged."""
+"""The reader of parquet, tables of texts and JSON of any size: chunks of rows, with what is needed to write them unchanged."""
 
 import csv
 import json
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, TextIO
+from typing import Any, TextIO
 
 import pyarrow.parquet as pq
 
 from bert_judge.runtime.errors import InputError
-from bert_judge.tables.readers import json_documents
+from bert_judge.tables.readers import json_documents, markdown, workbooks
 from bert_judge.tables.readers.containers import Container, no_rows, sniff, translate_errors
 
 CHUNK_ROWS = 1024
@@ -35,7 +35,7 @@ class Chunk:
     """Consecutive rows of a file.
 
     Attributes:
-        records: column → value per row, null as None; in a CSV file all values are texts, and an empty cell is null.
+        records: column → value per row, null as None; in a CSV or Markdown file all values are texts, and an empty cell is null.
         locations: of each row in the file, for error messages.
         raw: the rows in the form in which they are written again: a record batch, lists of cells, or lines.
         fraction_read: of the file, 0 to 1.
@@ -65,6 +65,11 @@ class RowFile:
     @property
     def format(self) -> str:
         return self.container.format
+
+    @property
+    def holds_texts(self) -> bool:
+        """Whether lists and objects are written as texts, because its cells have no others."""
+        return self.format in _TABLES
 
     def chunks(self, rows: int = CHUNK_ROWS, columns: Collection[str] | None = None) -> Iterator[Chunk]:
         """Read the rows in order, at most `rows` at a time.
@@ -145,7 +150,10 @@ def _read_parquet(container: Container, rows: int, columns: Collection[str] | No
             yield Chunk(batch.to_pylist(), locations, batch, start / total)
 
 
-# --- CSV ---
+# --- tables of texts ---
+
+# Header, the rows that are not blank (each as wide as the header), and a function that returns the fraction that is read.
+OpenTable = AbstractContextManager[tuple[list[str], Iterator[list[Any]], Callable[[], float]]]
 
 
 class _Lines:
@@ -167,8 +175,8 @@ def _read_lines(path: Path, text: TextIO) -> Iterator[str]:
 
 
 @contextmanager
-def _open_csv(container: Container) -> Iterator[tuple[list[str], Iterator[list[str]], IO[bytes]]]:
-    """Yield the header, the rows that are not blank (each as wide as the header), and the file."""
+def _open_csv(container: Container) -> Iterator[tuple[list[str], Iterator[list[str]], Callable[[], float]]]:
+    size = container.path.stat().st_size
     limit = csv.field_size_limit(MAX_CELL_CHARACTERS)
     try:
         with container.open_text("") as (text, file):
@@ -177,7 +185,7 @@ def _open_csv(container: Container) -> Iterator[tuple[list[str], Iterator[list[s
             reader = csv.reader(lines, delimiter=container.delimiter, skipinitialspace=container.skip_spaces)
             try:
                 header = [name.strip() for name in next(filter(any, islice(reader, container.skipped_lines, None)), [])]
-                yield header, _full_rows(container.path, reader, header, lines), file
+                yield header, _full_rows(container.path, reader, header, lines), lambda: file.tell() / size
             except csv.Error as error:
                 raise InputError(f"{container.path}: broken CSV near line {reader.line_num}: {error}; fix the quotes") from error
     finally:
@@ -202,21 +210,38 @@ def _full_rows(path: Path, reader: Any, header: Sequence[str], lines: _Lines) ->
         yield row + [""] * (width - len(row))
 
 
-def _csv_header(container: Container, needed: Collection[str]) -> tuple[list[str], bool]:
-    with _open_csv(container) as (header, rows, _):
+@contextmanager
+def _open_markdown(container: Container) -> Iterator[tuple[list[str], Iterator[list[str]], Callable[[], float]]]:
+    with container.open_text("\n") as (text, _):
+        header, rows = markdown.read_table(container.path, _read_lines(container.path, text))
+    yield header, (cells for _, cells in rows), lambda: 1.0
+
+
+@contextmanager
+def _open_workbook(container: Container) -> Iterator[tuple[list[str], Iterator[list[Any]], Callable[[], float]]]:
+    with closing(workbooks.load(container.path, read_only=True)) as workbook:
+        _, header, rows = workbooks.read_table(workbook)
+        yield header, (cells for _, cells in rows), lambda: 1.0
+
+
+_TABLES: dict[str, Callable[[Container], OpenTable]] = {"csv": _open_csv, "markdown": _open_markdown, "xlsx": _open_workbook}
+
+
+def _table_header(container: Container, needed: Collection[str]) -> tuple[list[str], bool]:
+    with _TABLES[container.format](container) as (header, rows, _):
         return header, next(rows, None) is not None
 
 
-def _read_csv(container: Container, rows: int, columns: Collection[str] | None) -> Iterator[Chunk]:
-    size, start = container.path.stat().st_size, 0
-    with _open_csv(container) as (header, all_rows, file):
+def _read_table(container: Container, rows: int, columns: Collection[str] | None) -> Iterator[Chunk]:
+    start, parse = 0, markdown.parse_cell if container.format == "markdown" else lambda cell: cell
+    with _TABLES[container.format](container) as (header, all_rows, fraction_read):
         places = {name: position for position, name in reversed([*enumerate(header)])}
         positions = [(name, places[name]) for name in (header if columns is None else columns)]
         while cells := list(islice(all_rows, rows)):
             locations = [f"row {start + number}" for number in range(1, len(cells) + 1)]
             start += len(cells)
-            records = [{name: row[position] or None for name, position in positions} for row in cells]
-            yield Chunk(records, locations, cells, file.tell() / size)
+            records = [{name: None if row[at] in ("", None) else parse(row[at]) for name, at in positions} for row in cells]
+            yield Chunk(records, locations, cells, fraction_read())
 
 
 # --- JSON ---
@@ -262,5 +287,5 @@ def _read_json(container: Container, rows: int, columns: Collection[str] | None)
         yield Chunk(records, locations, raw, min(1.0, read / size))
 
 
-_HEADERS = {"parquet": _parquet_header, "csv": _csv_header, "jsonl": _json_header, "json": _json_header}
-_READERS = {"parquet": _read_parquet, "csv": _read_csv, "jsonl": _read_json, "json": _read_json}
+_HEADERS = {"parquet": _parquet_header, **dict.fromkeys(_TABLES, _table_header), **dict.fromkeys(_JSON_ROWS, _json_header)}
+_READERS = {"parquet": _read_parquet, **dict.fromkeys(_TABLES, _read_table), **dict.fromkeys(_JSON_ROWS, _read_json)}

@@ -22,6 +22,7 @@ _KEYS: Mapping[str, list[str]] = _WORDS["keys"]
 _DATE = ("day", "month", "year")
 # A question in an object, as exports of traces spell it; an answer may itself be an object.
 _QUESTION_OBJECT = re.compile(rf"\s*\{{\s*[\"'](?:{'|'.join(_KEYS[USER])})[\"']\s*:\s*(?:[\"']|\[\s*\{{)")
+_VERDICTS = {word: verdict for verdict, words in _WORDS["verdicts"].items() for word in words}
 NULL_WORDS = frozenset(_WORDS["null"])
 # A list or object in brackets, NumPy's array, and a tuple of texts; a tuple of numbers is an interval or a vector.
 _LITERAL = re.compile(r"\[.*\]|\{.*\}|array\(.*\)|\(\s*['\"].*\)", re.DOTALL)
@@ -117,7 +118,7 @@ def parse_texts(value: Any, is_csv: bool = False) -> list[str]:
         is_csv: parse a text in brackets as a list or object, as JSON, Python or NumPy write it, and `True` as a truth value.
     """
     if is_csv:
-        value = value.casefold() == "true" if str(value).casefold() in ("true", "false") else parse_alternatives(value)
+        value = str(value).casefold() == "true" if str(value).casefold() in ("true", "false") else parse_alternatives(value)
     return list(dict.fromkeys(text for member in _members(value) if (text := member.strip())))
 
 
@@ -160,12 +161,13 @@ def parse_label(value: Any) -> float | None:
         return None
     number: Any = math.nan
     if isinstance(value, str):
-        word = value.strip().casefold()
-        if word in NULL_WORDS:
+        if value.strip().casefold() in NULL_WORDS:
             return None
-        if verdict := next((name for name, words in _WORDS["verdicts"].items() if word in words), None):
+        # \ufe0f asks for a sign in colours.
+        word = re.sub(r"[\s_-]+", " ", value.casefold().replace("\ufe0f", "")).strip(" .!")
+        if verdict := _VERDICTS.get(word):
             return float(verdict == "correct")
-        number = to_float(word)
+        number = to_float(value)
     elif isinstance(value, numbers.Number):
         number = value
     # False for NaN too.

@@ -1,39 +1,86 @@
-"""Files of public bug reports, a folder per kind, beside the folder of real data: each is scored or imported without a lost row."""
+"""Files of other programs and of people, by class: each is scored as a careful person would read it, or refused.
+
+A line of `data/files/CLASS.jsonl` is a file: its content (`text`, `base64`, `rows` or `sheets`), further `files` beside it,
+`options` of the command, and the expected `verdicts` (c, i or x for invalid) or the texts that its refusal contains
+(`refuses`). All outputs contain the texts of `prints` and none of `absent`. `visible` and `older` hold files of public bug
+reports.
+"""
 
 from __future__ import annotations
 
-import os
-import shutil
+import base64
+import json
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
 from bert_judge.cli import app
+from bert_judge.tables.readers.rows import open_rows
 
-CASES = Path(os.environ.get("BERT_JUDGE_DATA", "none")).parent / "cases"
-# Kinds whose files are scored with `contains`, and the accuracy that each file has; others have 100%.
-NUMBERS = ("03", "19", "20", "21", "22", "23", "24", "25", "26", "27")
-HALF = {"semicolon.csv", "tab.csv", "tab.tsv", "sepline.csv", "utf16.csv", "list.json", "lines.json", "rows.jsonl.gz"}
-WRONG = {"samples_gsm8k_2026-02-04T04-05-06.123456.jsonl"}
-FILES = [
-    path.relative_to(CASES)
-    for path in sorted(CASES.rglob("*"))
-    if path.is_file()
-    and path.relative_to(CASES).parts[0].startswith(NUMBERS)
-    and path.name != "README.md"
-    and ".scored" not in path.name
-    and not path.name.startswith("results_")
+FOLDER = Path(__file__).parent / "data" / "files"
+LETTERS = {"correct": "c", "incorrect": "i", "invalid": "x"}
+CASES = [
+    pytest.param(case, id=f"{path.stem}: {case['name']}: {case['file']}")
+    for path in sorted(FOLDER.glob("*.jsonl"))
+    for case in map(json.loads, path.read_text("utf-8").splitlines())
 ]
 
 
-@pytest.mark.real_data
-@pytest.mark.skipif(not FILES, reason="needs the folder `cases` beside the folder named by BERT_JUDGE_DATA")
-@pytest.mark.parametrize("file", FILES, ids=str)
-def test_a_file_of_a_bug_report_is_scored_rightly(tmp_path: Path, file: Path) -> None:
-    folder = tmp_path / file.parent
-    shutil.copytree(CASES / file.parent, folder)
-    result = CliRunner().invoke(app, ["score", str(folder / file.name), "--judge", "contains", "--force"])
-    assert result.exit_code == 0, result.output
-    accuracy = " 50.0 [" if file.name in HALF else " 0.0 [" if file.name in WRONG else " 100.0 ["
-    assert accuracy in result.stdout and "invalid:" not in result.stdout
+def write(folder: Path, case: dict[str, Any]) -> Path:
+    path = folder / case["file"]
+    for name, text in case.get("files", {}).items():
+        (folder / name).write_text(text, "utf-8")
+    if "text" in case:
+        path.write_bytes(case["text"].encode())
+    elif "base64" in case:
+        path.write_bytes(base64.b64decode(case["base64"]))
+    elif "sheets" in case:
+        write_workbook(path, case["sheets"])
+    elif path.suffix == ".parquet":
+        pq.write_table(pa.Table.from_pylist(case["rows"]), path)
+    else:
+        path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in case["rows"]), "utf-8")
+    return path
+
+
+def write_workbook(path: Path, sheets: dict[str, list[list[Any]]]) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    workbook = openpyxl.Workbook()
+    workbook.remove(workbook.active)
+    for title, rows in sheets.items():
+        sheet = workbook.create_sheet(title)
+        for number, row in enumerate(rows, 1):
+            for column, value in enumerate(row, 1):
+                cell = sheet.cell(number, column)
+                cell.value = value["value"] if isinstance(value, dict) else value
+                cell.number_format = value["format"] if isinstance(value, dict) else cell.number_format
+    workbook.save(path)
+
+
+def read_verdicts(path: Path) -> str:
+    records = [record for _, record in open_rows(path).records()]
+    column = "bert_judge_verdict" if "bert_judge_verdict" in records[0] else "verdict"
+    return "".join(LETTERS[record[column]] for record in records)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_file_is_scored_or_refused(tmp_path: Path, case: dict[str, Any], caplog: pytest.LogCaptureFixture) -> None:
+    if case["file"].endswith(".xlsx"):
+        pytest.importorskip("openpyxl")
+    path = write(tmp_path, case)
+    before = {file.name for file in tmp_path.iterdir()}
+    result = CliRunner().invoke(app, ["score", str(path), "--judge", case.get("judge", "contains"), *case.get("options", [])])
+    output = result.stdout + result.stderr + caplog.text
+    created = {file.name for file in tmp_path.iterdir()} - before
+    if "refuses" in case:
+        assert result.exit_code == 1 and result.stderr.splitlines()[-1].startswith("error: "), output
+        assert all(text in result.stderr.splitlines()[-1] for text in case["refuses"]) and not created, output
+    else:
+        assert result.exit_code == 0 and len(created) == 1, output
+        assert read_verdicts(tmp_path / created.pop()) == case["verdicts"], output
+    assert all(text in output for text in case.get("prints", [])), output
+    assert not any(text in output for text in case.get("absent", [])), output
