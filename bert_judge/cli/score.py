@@ -168,7 +168,7 @@ def _check_rows(file: Path, source: RowFile, reader: RecordReader) -> None:
             return
     if (reason := next(iter(reasons))) == NO_REFERENCE:
         raise InputError(f"{file}: no reference in any row; fill their column, or name another with --references")
-    raise InputError(f"{file}: no row can be judged; the first one {reason}")
+    raise InputError(f"{file}: no row can be judged: {reason}")
 
 
 def _check_reference_file(file: Path, source: RowFile, references: str) -> None:

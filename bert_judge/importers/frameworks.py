@@ -2,17 +2,19 @@
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 
-from bert_judge.importers import batches, helm, inspect_logs, judgelm, lighteval, lm_eval
+from bert_judge.importers import batches, helm, inspect_logs, judgelm, lighteval, lm_eval, openai_evals, promptfoo, turns
 from bert_judge.importers.answers import Answer, RecordReader, SkippedRecord, make_column_reader
 from bert_judge.importers.companion_files import CompanionFiles, read_candidates, references_by_id
+from bert_judge.importers.maps import MAPS, MapReader
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import json_documents, values
 from bert_judge.tables.readers.containers import sniff
-from bert_judge.tables.readers.rows import LocatedRecord, open_rows
+from bert_judge.tables.readers.rows import LocatedRecord, Record, open_rows
 
 log = logging.getLogger(__name__)
 
@@ -24,6 +26,10 @@ def _read_rows(path: Path, _: CompanionFiles) -> Iterator[LocatedRecord]:
     return open_rows(path).records()
 
 
+def _make_map_reader(name: str, *_: object) -> RecordReader:
+    return MapReader(name)
+
+
 @dataclass(frozen=True)
 class Framework:
     """A kind of file.
@@ -31,7 +37,9 @@ class Framework:
     Attributes:
         make_reader: returns the reader of the records of a file.
         has_columns: recognizes a file of rows by its columns.
+        has_rows: recognizes a file of rows by its first rows.
         has_keys: recognizes a JSON document by its first keys, see `json_documents.top_level_keys`.
+        has_document: recognizes a JSON document by its content.
         is_annotatable: a file of rows that `score` writes again with more columns.
     """
 
@@ -39,7 +47,9 @@ class Framework:
     make_reader: Callable[[Path, CompanionFiles], RecordReader]
     records: Callable[[Path, CompanionFiles], Iterator[LocatedRecord]] = _read_rows
     has_columns: Callable[[frozenset[str]], bool] = lambda _: False
+    has_rows: Callable[[Sequence[Record]], bool] = lambda _: False
     has_keys: Callable[[list[str]], bool] = lambda _: False
+    has_document: Callable[[Path], bool] = lambda _: False
     is_annotatable: bool = False
 
 
@@ -86,6 +96,32 @@ FRAMEWORKS = {
         read_candidates,
         has_keys=lambda keys: keys == [json_documents.LIST, json_documents.TEXT],
     ),
+    "promptfoo": Framework(
+        "results of promptfoo",
+        lambda *_: promptfoo.read_result,
+        lambda path, _: promptfoo.read_results(path),
+        has_columns=promptfoo.KEYS.issubset,
+        has_document=promptfoo.has_results,
+    ),
+    "openai_evals": Framework(
+        "a log of openai/evals",
+        lambda path, _: openai_evals.EvalsReader(path),
+        has_columns=openai_evals.KEYS.issubset,
+    ),
+    **{
+        name: Framework(
+            content["description"],
+            partial(_make_map_reader, name),
+            has_columns=frozenset(content["keys"]).issubset,
+            is_annotatable=True,
+        )
+        for name, content in MAPS.items()
+    },
+    "turns": Framework(
+        "conversations with a reference per turn; the output has a row per turn",
+        lambda path, companions: turns.TurnReader(path, companions.references),
+        has_rows=turns.are_conversations,
+    ),
 }
 
 
@@ -96,10 +132,13 @@ def detect(path: Path) -> str | None:
     format = sniff(path).format
     if format == "json":
         keys = json_documents.top_level_keys(path)
-        if name := next((name for name, framework in FRAMEWORKS.items() if framework.has_keys(keys)), None):
+        if name := next((name for name, kind in FRAMEWORKS.items() if kind.has_keys(keys) or kind.has_document(path)), None):
             return name
-    columns = frozenset() if format == "csv" else frozenset(open_rows(path).columns)
-    return next((name for name, framework in FRAMEWORKS.items() if framework.has_columns(columns)), None)
+    source = open_rows(path)
+    if source.holds_texts:
+        return None
+    columns, sample = frozenset(source.columns), source.sample(json_documents.HEAD_MEMBERS)
+    return next((name for name, kind in FRAMEWORKS.items() if kind.has_columns(columns) or kind.has_rows(sample)), None)
 
 
 @dataclass

@@ -139,6 +139,47 @@ def judgelm_row(**changes: Any) -> dict[str, Any]:
     } | changes
 
 
+MESSAGES = [{"role": "user", "content": "Capital of France?"}, {"role": "assistant", "content": "It is Paris."}]
+# A row of the frameworks whose files are plain rows.
+PLAIN_ROWS: dict[str, dict[str, Any]] = {
+    "promptfoo": {
+        "provider": {"id": "openai:chat:x", "label": ""},
+        "response": {"output": "It is Paris."},
+        "vars": {"question": "Capital of France?"},
+        "testCase": {"assert": [{"type": "icontains", "value": "Paris"}]},
+        "success": True,
+    },
+    "openai_evals": {
+        "run_id": "r",
+        "event_id": 1,
+        "sample_id": "capitals.0",
+        "type": "match",
+        "data": {"correct": True, "expected": "Paris", "sampled": "It is Paris."},
+    },
+    "evalscope_reviews": {
+        "index": 0,
+        "target": "Paris",
+        "messages": MESSAGES,
+        "sample_score": {"score": {"value": {"acc": 1.0}, "extracted_prediction": "Paris", "prediction": "It is Paris."}},
+    },
+    "evalscope_predictions": {
+        "index": 0,
+        "model": "m",
+        "model_output": {"model": "m", "choices": [{"message": MESSAGES[1]}]},
+        "messages": MESSAGES,
+        "metadata": {"correct_answer": "Paris"},
+    },
+    "evalscope_chats": {
+        "choices": [{"index": 0, "message": MESSAGES[1], "review": {"gold": "Paris", "pred": "Paris", "result": True}}],
+        "model": "m",
+        "model_spec": {"model_id": "m"},
+        "raw_input": {"question": "Capital of France?"},
+        "origin_prompt": {"data": ["Capital of France?"]},
+    },
+    "turns": {"messages": [*MESSAGES, *MESSAGES], "references": ["Paris", "Paris"]},
+}
+
+
 def made(folder: Path, framework: str, rows: list[Any] | None = None) -> Path:
     """A file of the framework, with one good row unless told otherwise."""
     match framework:
@@ -154,6 +195,8 @@ def made(folder: Path, framework: str, rows: list[Any] | None = None) -> Path:
             return jsonl(folder / "output.jsonl", rows or [batch_response()])
         case "judgelm":
             return jsonl(folder / "samples.jsonl", rows or [judgelm_row()])
+        case _ if framework in PLAIN_ROWS:
+            return jsonl(folder / "rows.jsonl", rows or [PLAIN_ROWS[framework]])
         case _:
             return document(folder / "capitals" / "Llama-3.2-1B" / "candidates.json", rows or ["It is Paris."])
 

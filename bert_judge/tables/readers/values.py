@@ -89,8 +89,7 @@ def parse_message(value: Any, role: str) -> str:
         # Also items between messages, such as the reasoning of OpenAI's responses.
         value = [part for part in value if not _is_hidden(part)]
         if messages := [member for member in value if is_message(member)]:
-            matching = [message for message in messages if str(_first(message, _KEYS["role"])).lower() in _WORDS["roles"][role]]
-            if not matching:
+            if not (matching := [message for message in messages if message_role(message) == role]):
                 raise UnreadableCell(f"has no message of the {role}; it is {_preview(value)}")
             return parse_message(matching[-1], role)
         if len(value) == 1:
@@ -283,6 +282,12 @@ def _is_hidden(part: Any) -> bool:
         or part.get("channel") in ("analysis", "commentary")
         or "reasoningContent" in part
     )
+
+
+def message_role(message: Mapping[str, Any]) -> str | None:
+    """Return `USER`, `ASSISTANT`, or None for another role."""
+    spelling = str(_first(message, _KEYS["role"])).lower()
+    return next((role for role, spellings in _WORDS["roles"].items() if spelling in spellings), None)
 
 
 def _first(value: Mapping[str, Any], keys: Sequence[str]) -> Any:

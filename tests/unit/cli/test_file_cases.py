@@ -84,3 +84,48 @@ def test_a_file_is_scored_or_refused(tmp_path: Path, case: dict[str, Any], caplo
         assert read_verdicts(tmp_path / created.pop()) == case["verdicts"], output
     assert all(text in output for text in case.get("prints", [])), output
     assert not any(text in output for text in case.get("absent", [])), output
+
+
+def test_a_workbook_is_copied_with_verdicts(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    rows = [["Test", None, None], ["question", "reference", "response", "length"], ["Capital?", "Paris", "Paris", "=LEN(C3)"], []]
+    write_workbook(tmp_path / "a.xlsx", {"Answers": [*rows, ["=A3", "Goethe", "Schiller", None]], "Notes": [["kept"]]})
+    assert CliRunner().invoke(app, ["score", str(tmp_path / "a.xlsx"), "--judge", "contains"]).exit_code == 0
+    workbook = openpyxl.load_workbook(tmp_path / "a.scored.xlsx")
+    assert workbook["Notes"]["A1"].value == "kept"
+    assert [[cell.value for cell in row] for row in workbook["Answers"].iter_rows(min_row=2)] == [
+        ["question", "reference", "response", "length", "verdict", "score", "reason"],
+        ["Capital?", "Paris", "Paris", "=LEN(C3)", "correct", 1, "identical"],
+        [None] * 7,
+        ["=A3", "Goethe", "Schiller", None, "incorrect", 0, "full_text"],
+    ]
+
+
+def test_a_markdown_table_is_written_with_verdicts(tmp_path: Path) -> None:
+    text = (
+        "# Answers\n\n| question | reference | response |\n|:--|:-:|--:|\n| Which? | a \\| b | a \\| b |\n| And? | c<br>d | e |\n"
+    )
+    (tmp_path / "a.md").write_text(text, "utf-8")
+    assert CliRunner().invoke(app, ["score", str(tmp_path / "a.md"), "--judge", "contains"]).exit_code == 0
+    assert (tmp_path / "a.scored.md").read_text("utf-8").splitlines() == [
+        "| question | reference | response | verdict | score | reason |",
+        "| --- | --- | --- | --- | --- | --- |",
+        "| Which? | a \\| b | a \\| b | correct | 1.0 | identical |",
+        "| And? | c<br>d | e | incorrect | 0.0 | full_text |",
+    ]
+
+
+def test_the_answers_of_mt_bench_are_joined_with_its_questions(tmp_path: Path) -> None:
+    questions = [{"question_id": n, "turns": [f"{n}?", "And why?"], "reference": [f"{n}", "so"]} for n in (81, 82)]
+    answers = [{"question_id": n, "model_id": "m", "choices": [{"index": 0, "turns": [f"It is {n}.", "no"]}]} for n in (82, 81)]
+    for name, rows in (("question.jsonl", questions), ("m.jsonl", answers)):
+        (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    options = ["--references", str(tmp_path / "question.jsonl"), "-o", str(tmp_path / "rows.jsonl")]
+    assert CliRunner().invoke(app, ["import", str(tmp_path / "m.jsonl"), *options]).exit_code == 0
+    imported = [json.loads(line) for line in (tmp_path / "rows.jsonl").read_text("utf-8").splitlines()]
+    assert [(row["question"], row["references"], row["candidate"], row["model"], row["id"]) for row in imported] == [
+        ("82?", ["82"], "It is 82.", "m", "82/1"),
+        ("And why?", ["so"], "no", "m", "82/2"),
+        ("81?", ["81"], "It is 81.", "m", "81/1"),
+        ("And why?", ["so"], "no", "m", "81/2"),
+    ]

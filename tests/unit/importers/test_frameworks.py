@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from framework_files import (
     FIXTURES,
+    PLAIN_ROWS,
     batch_response,
     binary,
     changed,
@@ -33,6 +34,13 @@ from bert_judge.runtime.errors import InputError
 @pytest.mark.parametrize("framework", sorted(set(frameworks.FRAMEWORKS) - {"inspect"}))
 def test_a_file_is_known_by_what_is_in_it(tmp_path: Path, framework: str) -> None:
     assert frameworks.detect(made(tmp_path, framework)) == framework
+
+
+@pytest.mark.parametrize("framework", PLAIN_ROWS)
+def test_a_row_is_read_with_its_reference(tmp_path: Path, framework: str) -> None:
+    answers, found = read(made(tmp_path, framework), framework)
+    assert not found.unreadable and answers[0].references == ("Paris",) and answers[0].candidate == "It is Paris."
+    assert answers[0].question == ("" if framework == "openai_evals" else "Capital of France?")
 
 
 @pytest.mark.parametrize(
