@@ -12,6 +12,7 @@ from bert_judge.importers.answers import Answer, SkippedRecord, parse_question
 from bert_judge.importers.options import letter_options
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import json_documents, values
+from bert_judge.tables.readers.limits import check_archive
 from bert_judge.tables.readers.rows import LocatedRecord, Record
 from bert_judge.tables.readers.values import get_path
 
@@ -38,6 +39,7 @@ def _read_archive(path: Path) -> Iterator[LocatedRecord]:
     if not path.is_file():
         raise InputError(f"{path}: no such file")
     try:
+        check_archive(path)
         with zipfile.ZipFile(path) as archive, path.open("rb") as stream:
             members = {member.filename: member for member in archive.infolist()}
             run = _load(archive, stream, next(members[name] for name in HEADERS if name in members))["eval"]
@@ -58,7 +60,8 @@ def _load(archive: zipfile.ZipFile, stream: Any, member: zipfile.ZipInfo) -> Any
     header = stream.read(LOCAL_HEADER_BYTES)
     # Lengths of the name and of the extra field that follow the header.
     stream.seek(int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little"), 1)
-    return json.loads(pa.input_stream(pa.py_buffer(stream.read(member.compress_size)), compression="zstd").read())
+    content = pa.input_stream(pa.py_buffer(stream.read(member.compress_size)), compression="zstd").read(member.file_size)
+    return json.loads(content)
 
 
 def _to_record(sample: Any, run: Any) -> dict[str, Any]:

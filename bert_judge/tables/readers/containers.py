@@ -4,6 +4,7 @@ import bz2
 import codecs
 import csv
 import gzip
+import io
 import json
 import logging
 import lzma
@@ -22,6 +23,7 @@ import pyarrow as pa
 
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import markdown
+from bert_judge.tables.readers.limits import LimitedStream, unpacked_limit
 
 log = logging.getLogger(__name__)
 
@@ -97,7 +99,8 @@ class Container:
                 yield file, file
                 return
             with _DECOMPRESSORS[self.magic](file) as stream:
-                yield stream, file
+                limit = unpacked_limit(self.path, self.format == "json")
+                yield io.BufferedReader(LimitedStream(self.path, stream, limit), _BLOCK_BYTES), file
 
     @contextmanager
     def open_text(self, newline: str) -> Iterator[tuple[TextIOWrapper, IO[bytes]]]:

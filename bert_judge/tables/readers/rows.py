@@ -15,12 +15,11 @@ import pyarrow.parquet as pq
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import json_documents, markdown, workbooks
 from bert_judge.tables.readers.containers import Container, no_rows, sniff, translate_errors
+from bert_judge.tables.readers.limits import OBJECT_BYTES, batch_rows, iterate_batches
 
 CHUNK_ROWS = 1024
 # JSON rows whose keys count as the columns of the file.
 HEADER_ROWS = 64
-# Bytes of a parquet column that are fetched at once.
-BUFFER_BYTES = 1 << 20
 # Python's own limit for a CSV cell (128 KiB) is shorter than a long chain of thought. A line may hold many of them.
 MAX_CELL_CHARACTERS, MAX_LINE_CHARACTERS = 2**22, 2**25
 MAX_COLUMNS = 10_000
@@ -141,13 +140,11 @@ def _parquet_header(container: Container, needed: Collection[str]) -> tuple[list
 
 
 def _read_parquet(container: Container, rows: int, columns: Collection[str] | None) -> Iterator[Chunk]:
-    # Buffered by default, a whole row group is fetched before its first row, and many writers put all rows into one group.
-    with pq.ParquetFile(container.path, pre_buffer=False, buffer_size=BUFFER_BYTES) as file:
-        start, total = 0, file.metadata.num_rows
-        for batch in file.iter_batches(batch_size=rows, columns=None if columns is None else list(columns)):
-            locations = [f"row {start + number}" for number in range(1, batch.num_rows + 1)]
-            start += batch.num_rows
-            yield Chunk(batch.to_pylist(), locations, batch, start / total)
+    start, total = 0, pq.read_metadata(container.path).num_rows
+    for batch in iterate_batches(container.path, rows, None if columns is None else list(columns)):
+        locations = [f"row {start + number}" for number in range(1, batch.num_rows + 1)]
+        start += batch.num_rows
+        yield Chunk(batch.to_pylist(), locations, batch, start / total)
 
 
 # --- tables of texts ---
@@ -232,12 +229,16 @@ def _table_header(container: Container, needed: Collection[str]) -> tuple[list[s
         return header, next(rows, None) is not None
 
 
+def _row_size(cells: Sequence[Any]) -> int:
+    return sum(len(cell) for cell in cells if isinstance(cell, str)) + OBJECT_BYTES * len(cells)
+
+
 def _read_table(container: Container, rows: int, columns: Collection[str] | None) -> Iterator[Chunk]:
     start, parse = 0, markdown.parse_cell if container.format == "markdown" else lambda cell: cell
     with _TABLES[container.format](container) as (header, all_rows, fraction_read):
         places = {name: position for position, name in reversed([*enumerate(header)])}
         positions = [(name, places[name]) for name in (header if columns is None else columns)]
-        while cells := list(islice(all_rows, rows)):
+        for cells in batch_rows(all_rows, rows, _row_size):
             locations = [f"row {start + number}" for number in range(1, len(cells) + 1)]
             start += len(cells)
             records = [{name: None if row[at] in ("", None) else parse(row[at]) for name, at in positions} for row in cells]
@@ -272,13 +273,15 @@ def _json_header(container: Container, needed: Collection[str]) -> tuple[list[st
         if rows > HEADER_ROWS and columns.keys() >= set(needed):
             break
         columns.update(dict.fromkeys(record))
+        if len(columns) > MAX_COLUMNS:
+            break
     return list(columns), rows > 0
 
 
 def _read_json(container: Container, rows: int, columns: Collection[str] | None) -> Iterator[Chunk]:
     size, read = container.path.stat().st_size, 0
     lines = _JSON_ROWS[container.format](container)
-    while some := list(islice(lines, rows)):
+    for some in batch_rows(lines, rows, lambda line: len(line[2])):
         locations, records, raw = map(list, zip(*some, strict=True))
         if columns is not None:
             records = [{name: record.get(name) for name in columns} for record in records]

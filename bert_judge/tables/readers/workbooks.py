@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 from bert_judge.runtime.errors import InputError
+from bert_judge.tables.readers.limits import check_archive
 
 # A row with its number in the sheet.
 NumberedRow = tuple[int, list[Any]]
@@ -25,9 +27,10 @@ def load(path: Path, *, read_only: bool) -> Any:
             f"{path}: an Excel workbook needs openpyxl; run pip install openpyxl, or save it as CSV (UTF-8)"
         ) from error
     try:
+        check_archive(path)
         # A stream, because openpyxl refuses names with another ending.
         return openpyxl.load_workbook(path.open("rb"), read_only=read_only, data_only=read_only)
-    except (InvalidFileException, KeyError, ValueError, TypeError, SyntaxError) as error:
+    except (InvalidFileException, BadZipFile, KeyError, ValueError, TypeError, SyntaxError) as error:
         raise InputError(f"{path}: not a readable Excel workbook ({error}); save it as CSV (UTF-8)") from error
 
 
