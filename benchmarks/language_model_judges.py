@@ -7,7 +7,7 @@
   before training, after it, without swap augmentation and without references, next to the longer answer and "always a tie".
 * pointwise: trained on 70% of the questions of the files that people labelled and that the judge `general` was trained on, tested
   on the other questions and on files that neither has seen.
-* large: as pointwise, trained on inference pairs first and then on all files.
+* large: as pointwise, trained on more files and on inference pairs, a third of the rows.
 * baselines: a pairwise encoder trained on the same pairs, and `general` on the same answers.
 
 `--rows` limits the training rows, `--test-rows` the tested rows per file. Writes a table per part in Markdown and prints it.
@@ -213,40 +213,26 @@ def test_sets(options: argparse.Namespace) -> dict[str, pd.DataFrame]:
 
 def measure_pointwise(options: argparse.Namespace, base: Path) -> pd.DataFrame:
     rows = pd.concat([split_answers(options.data, name, label)[0] for name, label in PEOPLE.items()])
-    return train_and_test(options, base, "pointwise", sample(rows, options.rows), [])
+    return train_and_test(options, base, "pointwise", sample(rows, options.rows))
 
 
 def measure_large(options: argparse.Namespace, base: Path) -> pd.DataFrame:
-    inference = pd.concat([sample(read_answers(options.data, name), MAX_PER_FILE) for name in INFERENCE])
     people = [split_answers(options.data, name, label)[0] for name, label in PEOPLE.items()]
     others = [sample(split_answers(options.data, name, "label")[0], MAX_PER_FILE) for name in OTHERS]
-    return train_and_test(
-        options, base, "large", sample(pd.concat([*people, *others]), options.rows), [sample(inference, options.rows)]
-    )
+    inference = pd.concat([read_answers(options.data, name) for name in INFERENCE])
+    # Inference is not equivalence: a third of the rows.
+    parts = [sample(inference, options.rows // 3), sample(pd.concat([*people, *others]), options.rows * 2 // 3)]
+    return train_and_test(options, base, "large", pd.concat(parts))
 
 
-def train_and_test(
-    options: argparse.Namespace, base: Path, name: str, rows: pd.DataFrame, first: Sequence[pd.DataFrame]
-) -> pd.DataFrame:
-    """Train on other rows first, if there are any, then on these, and test the judge on all test sets."""
-    for stage, stage_rows in enumerate([*first, rows]):
-        is_last = stage == len(first)
-        settings = {} if is_last and not first else {"epochs": options.epochs if is_last else 1.0, "merge": not is_last}
-        folder, spec = training_folder(options, "llm", settings, f"{name}{stage}")
-        if not (folder / "judge.json").is_file():
-            is_held_out = stage_rows["question"].map(lambda question: fraction("held out", question)) < 0.1
-            files = [
-                write_dataset(stage_rows[~is_held_out], folder, "train"),
-                write_dataset(stage_rows[is_held_out], folder, "held_out"),
-            ]
-            (folder / "summary.json").write_text('{"simulated": 0}')
-            train_judge({**spec, "dataset": name}, *files, folder / "summary.json", base, folder, folder / "work")
-        if not is_last:
-            # The next stage starts from these weights.
-            base = folder / "base.json"
-            prepare({"repository": str(folder), "revision": None, "remote_code": False}, base)
-    judge = FineTunedJudge.load(folder, "mine", DEFAULTS)
-    table = test(options, judge)
+def train_and_test(options: argparse.Namespace, base: Path, name: str, rows: pd.DataFrame) -> pd.DataFrame:
+    folder, spec = training_folder(options, "llm", {}, name)
+    if not (folder / "judge.json").is_file():
+        is_held_out = rows["question"].map(lambda question: fraction("held out", question)) < 0.1
+        files = [write_dataset(rows[~is_held_out], folder, "train"), write_dataset(rows[is_held_out], folder, "held_out")]
+        (folder / "summary.json").write_text('{"simulated": 0}')
+        train_judge({**spec, "dataset": name}, *files, folder / "summary.json", base, folder, folder / "work")
+    table = test(options, FineTunedJudge.load(folder, "mine", DEFAULTS))
     return table.assign(**{"tokens/s in training": [tokens_per_second(folder)] + [None] * (len(table) - 1)})
 
 

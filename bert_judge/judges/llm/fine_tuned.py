@@ -368,7 +368,8 @@ def train_model(
         # The name that finds the base model on every machine.
         config.base_model_name_or_path = card.base
         config.revision = None if card.base_revision.startswith("local:") else card.base_revision
-        model.save_pretrained(folder, save_embedding_layers=False)
+        # It is trained in float32; the model that it is merged into is not.
+        model.to(dtype).save_pretrained(folder, save_embedding_layers=False)
     else:
         merge_adapter(model, dtype).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
