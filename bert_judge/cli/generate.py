@@ -1,5 +1,6 @@
 """`bert-judge generate`: generate a language model's answers to a file of questions."""
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +14,7 @@ from bert_judge import tables
 from bert_judge.cli import import_files
 from bert_judge.cli.label import model_block
 from bert_judge.cli.options import Force, Question, References, Server, ShowConfig, without_none
-from bert_judge.cli.terminal import echo, log
+from bert_judge.cli.terminal import echo, log, refuse_module
 from bert_judge.cli.train import find_columns
 from bert_judge.labels.score_file.score_file import work_folder
 from bert_judge.runtime import resume
@@ -105,3 +106,8 @@ def _generate(raw: Mapping[str, Any], name: str, work: Path) -> Path:
         prepare(asset, manifest)
     generate_candidates(spec, questions, answers, load_model(spec, work / "store", raw["models"][name], manifest))
     return answers
+
+
+if __name__ == "__main__":
+    # The published program of this name.
+    sys.exit(refuse_module("bert-judge generate QUESTIONS -m MODEL -o ANSWERS, or bert-judge run CONFIG"))

@@ -83,3 +83,9 @@ def progress(unit: str) -> Iterator[Callable[[float, int], None]]:
                 logger.update(finished, fraction)
 
         yield advance
+
+
+def refuse_module(command: str) -> int:
+    """Say which command replaces a module that was run as a program, as published; return the exit status."""
+    log(f"error: this is no program of its own; use {command}")
+    return 2

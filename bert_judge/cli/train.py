@@ -1,8 +1,10 @@
 """`bert-judge train`: train a judge on a file of labelled answers."""
 
+import json
 import logging
 import os
 import shutil
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,9 +14,10 @@ import typer
 import yaml
 
 from bert_judge import tables
-from bert_judge.assets.prepare import GENERAL
+from bert_judge.assets.gguf import find_gguf
+from bert_judge.assets.prepare import GENERAL, resolve_model
 from bert_judge.cli.options import Candidate, Label, Model, Question, References, ShowConfig, without_none
-from bert_judge.cli.terminal import echo, log, progress
+from bert_judge.cli.terminal import echo, log, progress, refuse_module
 from bert_judge.importers import column_names
 from bert_judge.plan.students import plain_name
 from bert_judge.runtime import resume
@@ -29,10 +32,15 @@ REQUIRED = ("question", "references", "candidate", "label")
 
 
 def train(
-    file: Annotated[Path, typer.Argument(help="Labelled answers with references: CSV, JSONL or parquet.")],
+    file: Annotated[Path, typer.Argument(help="Labelled answers with references, or pairs: CSV, JSONL or parquet.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the judge; its name is the judge's name.")],
     start: Annotated[
-        str, typer.Option("--from", help="Judge or encoder to start from: general, minilm, hub id or folder.")
+        str,
+        typer.Option(
+            "--from",
+            "--base",
+            help="Judge, encoder or language model to start from: general, minilm, hub id, folder, .gguf file or package:NAME.",
+        ),
     ] = GENERAL,
     epochs: Annotated[float | None, typer.Option(min=0.01, help="Number of epochs.")] = None,
     learning_rate: Annotated[float | None, typer.Option(help="Peak learning rate.")] = None,
@@ -56,26 +64,36 @@ def train(
     other settings, use --show-config and Snakemake.
     """
     name = output.resolve().name
-    named_columns = without_none(question=question, references=references, candidate=candidate, model=model, label=label)
-    columns = find_columns(file, named_columns, REQUIRED, optional=("model",))
+    settings = without_none(epochs=epochs, learning_rate=learning_rate, batch_size=batch_size, seed=seed)
+    is_pairs = {"answer_a", "answer_b"} <= set(open_rows(file).columns)
+    if is_pairs and start == GENERAL:
+        # It judges single answers.
+        start = "minilm"
+    origin = "base" if is_language_model(start) else "backbone"
     from bert_judge.cli.quickstart import configurations
 
-    if "model" in columns and not _have_names(file, columns["model"]):
-        log(f"{file}: some rows have no {columns['model']!r}, or too similar ones; all answers count as those of one model")
-        del columns["model"]
-    settings = without_none(epochs=epochs, learning_rate=learning_rate, batch_size=batch_size, seed=seed)
-    is_judge = start == GENERAL or (Path(start) / "judge.json").is_file()
-    training = {**(FINE_TUNING if is_judge else {}), **settings}
-    block = {"backbone": start, **({"training": training} if training else {})}
-    raw = configurations.training(file, columns, name, test, block, validation)
+    if is_pairs:
+        columns = without_none(question=question, references=references, label=label)
+        block = {origin: start, "validation_fraction": validation, **({"training": settings} if settings else {})}
+        raw = configurations.pair_training(file, columns, name, test, block)
+    else:
+        named_columns = without_none(question=question, references=references, candidate=candidate, model=model, label=label)
+        columns = find_columns(file, named_columns, REQUIRED, optional=("model",))
+        if "model" in columns and not _have_names(file, columns["model"]):
+            log(f"{file}: some rows have no {columns['model']!r}, or too similar ones; all answers count as those of one model")
+            del columns["model"]
+        is_judge = start == GENERAL or (Path(start) / "judge.json").is_file()
+        training = {**(FINE_TUNING if is_judge else {}), **settings}
+        block = {origin: start, **({"training": training} if training else {})}
+        raw = configurations.training(file, columns, name, test, block, validation)
     if show_config:
         echo(yaml.safe_dump(raw, sort_keys=False, allow_unicode=True), nl=False)
         return
     log("; ".join(f"{role}: {column!r}" for role, column in columns.items()))
-    if name in (configurations.LABELS, *configurations.RULE_BLOCKS):
+    if name in (configurations.LABELS, configurations.LONGER, *configurations.RULE_BLOCKS):
         raise InputError(f"{output}: {name!r} is the name of a baseline; choose another folder name")
     disable_progress_bars()
-    from bert_judge.cli.quickstart.train import train as train_judge
+    from bert_judge.cli.quickstart import train as quickstart
     from bert_judge.cli.show_standings import show
     from bert_judge.labels.score_file.score_file import work_folder
 
@@ -83,20 +101,39 @@ def train(
     _check_folder(output, work, force)
     with tables.exclusive(output):
         with _log_training():
-            trained = train_judge(raw, name, work, force)
-        show(trained.standings, judges=[configurations.LABELS, trained.best_rule, name])
-        if trained.problem and not force:
-            raise InputError(f"do not use this judge: {trained.problem}; label more answers, or repeat with --force to keep it")
+            if is_pairs:
+                folder, table, problem = quickstart.train_on_pairs(raw, name, work)
+            else:
+                trained = quickstart.train(raw, name, work, force)
+                folder, problem = trained.folder, trained.problem
+        if is_pairs:
+            echo(table)
+        else:
+            show(trained.standings, judges=[configurations.LABELS, trained.best_rule, name])
+        if problem and not force:
+            raise InputError(f"do not use this judge: {problem}; label more answers, or repeat with --force to keep it")
         output.mkdir(exist_ok=True)
         # A folder counts as a judge by judge.json, so it comes last. Copies, so that a call after a kill finds the judge again.
         (output / JUDGE_FILE).unlink(missing_ok=True)
-        for path in sorted(trained.folder.iterdir(), key=lambda path: path.name == JUDGE_FILE):
+        for path in sorted(folder.iterdir(), key=lambda path: path.name == JUDGE_FILE):
             with tables.atomic(output / path.name) as temporary:
                 shutil.copy2(path, temporary)
         resume.clear(work)
-    if trained.problem:
-        log(f"warning: do not use this judge: {trained.problem}")
-    echo(f"{output}: the judge, its card README.md and its metrics; bert-judge score FILE --judge {output}")
+    if problem:
+        log(f"warning: do not use this judge: {problem}")
+    command = f"bert-judge serve --judge {output}" if is_pairs else f"bert-judge score FILE --judge {output}"
+    echo(f"{output}: the judge, its card README.md and its metrics; {command}")
+
+
+def is_language_model(name: str) -> bool:
+    """Return whether a name stands for a causal language model; its configuration is downloaded if needed."""
+    if name in (GENERAL, "minilm") or (Path(name) / JUDGE_FILE).is_file():
+        return False
+    if find_gguf(name):
+        return True
+    folder, *_ = resolve_model(name, None, remote_code=False)
+    architectures = json.loads((folder / "config.json").read_text("utf-8")).get("architectures") or []
+    return any(architecture.endswith(("ForCausalLM", "LMHeadModel")) for architecture in architectures)
 
 
 def find_columns(
@@ -164,3 +201,8 @@ def _check_folder(folder: Path, work: Path, force: bool) -> None:
         raise InputError(f"{folder}: contains files that are not a judge; choose another folder with -o")
     if not force and (folder / JUDGE_FILE).is_file():
         raise InputError(f"{folder}: contains a judge already; add --force to replace it, or choose another with -o")
+
+
+if __name__ == "__main__":
+    # The published program of this name.
+    sys.exit(refuse_module("bert-judge train LABELLED -o FOLDER, or bert-judge run CONFIG"))

@@ -13,14 +13,15 @@ KEYS = ("question", "prediction")
 
 
 def evaluate_samples(
-    samples: Sequence[Mapping[str, Any]], judge: str | Path | Probe = "results/judges/probe", top_percent: float = 100.0
+    samples: Sequence[Mapping[str, Any]], judge: str | Path | Probe = "results/judges/probe", top_percent: float = 1.0
 ) -> list[dict[str, Any]]:
     """Grade answers without a reference, and keep the best of them.
 
     Args:
         samples: each with `question` and `prediction`; other keys are passed through.
         judge: folder of a probe, or a loaded probe.
-        top_percent: percentage of the samples to keep, above 0 and up to 100; at least one sample stays.
+        top_percent: share of the samples to keep, above 0 and up to 1, as in the published function of this name; at least one
+            sample stays.
 
     Returns:
         The kept samples, best first (ties in input order), each with `aspects` (aspect → value on its own scale),
@@ -29,8 +30,8 @@ def evaluate_samples(
     Raises:
         InputError: a sample lacks a text, the percentage is out of range, or there is no such probe.
     """
-    if not 0 < top_percent <= 100:
-        raise InputError(f"top_percent: {top_percent} is outside 0 to 100; give the percentage of samples to keep")
+    if not 0 < top_percent <= 1:
+        raise InputError(f"top_percent: {top_percent} is outside 0 to 1; give the share of samples to keep, 0.5 for a half")
     for number, sample in enumerate(samples, start=1):
         if missing := [key for key in KEYS if not isinstance(sample.get(key), str)]:
             raise InputError(f"sample {number}: {missing[0]!r} is missing or not a text; give question and prediction as texts")
@@ -42,4 +43,4 @@ def evaluate_samples(
         for sample, label in zip(samples, probe.judge(rows) if rows else [], strict=True)
     ]
     graded.sort(key=lambda sample: -sample["total_score"])
-    return graded[: max(1, math.ceil(len(graded) * top_percent / 100))] if graded else []
+    return graded[: max(1, math.ceil(len(graded) * top_percent))] if graded else []

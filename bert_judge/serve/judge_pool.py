@@ -140,7 +140,8 @@ def _configured_judges(names: Sequence[str], files: Sequence[Path], results: Pat
     for name in names or configured:
         try:
             reference = judge_loading.from_config(raw, name, config_files=files, results=results)
-            if missing := reference.missing():
+            # Without models and tasks there is no run that prepares a judge; loading it does.
+            if (raw.get("models") or raw.get("tasks")) and (missing := reference.missing()):
                 raise InputError(f"--judge {name}: {missing}")
             references.append(reference)
         except ConfigError:

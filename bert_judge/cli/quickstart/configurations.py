@@ -8,17 +8,18 @@ from bert_judge.labels.judge_loading import DEFAULT_RULE, RULES
 
 # Names in these configurations: the file, the judge with its labels, its training and test questions.
 FILE, LABELS, TRAIN, TEST = "answers", "labels", "answers_train", "answers_test"
+LONGER = "longer"
 RULE_BLOCKS = {name: {"kind": "lexical", **rule} for name, rule in RULES.items()}
 
 
 def training(file: Path, columns: Mapping[str, str], judge: str, test: float, block: Mapping[str, Any], validation: float) -> Any:
-    """Configure the training of an encoder on a part of a file, and its comparison with the rules on the rest.
+    """Configure the training of a judge on a part of a file, and its comparison with the rules on the rest.
 
     Args:
         columns: part → column of the file, as in `imports.<name>.columns`, including `label`; without `model`, all answers count as
             those of one model.
         test: share of the questions held out as test set.
-        block: keys of the encoder's block, such as `backbone` and `training`.
+        block: keys of the judge's block, such as `backbone` or `base`, and `training`.
         validation: share of the other questions used for calibration.
     """
     return {
@@ -43,16 +44,41 @@ def training(file: Path, columns: Mapping[str, str], judge: str, test: float, bl
                 "teacher": LABELS,
                 "tasks": [TRAIN],
                 "validation_fraction": validation,
-                "augment": "default",
+                # A language model would read every made-up row for as long as a real one.
+                **({} if "base" in block else {"augment": "default"}),
             }
         },
         "judges": {
             LABELS: {"kind": "imported", "from": FILE},
             **RULE_BLOCKS,
-            judge: {"kind": "bert", "dataset": FILE, **block},
+            judge: {"kind": "llm" if "base" in block else "bert", "dataset": FILE, **block},
         },
         "scorers": [LABELS, *RULE_BLOCKS, judge],
         "gold": LABELS,
+    }
+
+
+def pair_training(file: Path, columns: Mapping[str, str], judge: str, test: float, block: Mapping[str, Any]) -> Any:
+    """Configure the training of a judge on a part of a file of pairs, and its comparison with the longer answer on the rest.
+
+    Args:
+        columns: part → column of the file, as in `imports.<name>.pair_columns`.
+        test, block: as in `training`.
+    """
+    return {
+        "imports": {FILE: {"path": str(file.resolve()), "pair_columns": dict(columns)}},
+        "models": {FILE: {"generator": "simulated", "p_correct": 0.5}},
+        "tasks": {"test": ["facts_test"]},
+        "judges": {
+            DEFAULT_RULE: RULE_BLOCKS[DEFAULT_RULE],
+            LONGER: {"kind": "pairwise", "rule": "longer"},
+            judge: {"kind": "pairwise", "pairs": TRAIN, **block},
+        },
+        "pairs": {
+            TRAIN: {"from": FILE, "question_split": [0.0, 1 - test]},
+            TEST: {"from": FILE, "question_split": [1 - test, 1.0], "judges": [LONGER, judge]},
+        },
+        "scorers": [DEFAULT_RULE],
     }
 
 

@@ -12,10 +12,11 @@ import pandas as pd
 from bert_judge import plan, tables
 from bert_judge.assets.prepare import load_manifest, prepare
 from bert_judge.candidates.stage import import_candidates
-from bert_judge.cli.quickstart.configurations import FILE, LABELS, TEST, TRAIN
+from bert_judge.cli.quickstart.configurations import FILE, LABELS, LONGER, TEST, TRAIN
 from bert_judge.datasets.merge import build_dataset
 from bert_judge.datasets.overlap import check_overlap
 from bert_judge.evaluation.agreement import MAJORITY
+from bert_judge.evaluation.pairs.pair_tables import import_pairs
 from bert_judge.evaluation.score_tables import build_scores
 from bert_judge.evaluation.standings import build_standings
 from bert_judge.importers import files
@@ -23,6 +24,7 @@ from bert_judge.judges.imported.judge import ImportedJudge
 from bert_judge.judges.lexical.judge import LexicalJudge
 from bert_judge.judges.model_card import markdown_table
 from bert_judge.judges.protocol import Judge
+from bert_judge.judges.registry import LoadContext
 from bert_judge.labels.judge_loading import RULES
 from bert_judge.labels.stage import label_table
 from bert_judge.plan import Plan
@@ -80,6 +82,50 @@ def train(raw: Mapping[str, Any], judge: str, work: Path, force: bool = False) -
     for task in (TRAIN, TEST):
         run.build_tables(task)
     return run.measure(run.train_judge())
+
+
+def train_on_pairs(raw: Mapping[str, Any], judge: str, work: Path) -> tuple[Path, str, str | None]:
+    """Run the stages of a configuration from `configurations.pair_training`; arguments as for `train`.
+
+    Returns:
+        Folder of the judge, a table of its measures and those of the longer answer on held-out pairs, and why it is of no use.
+    """
+    from bert_judge.judges.pairwise.rules import PairRuleJudge
+    from bert_judge.judges.pairwise.train import labelled_pairs, measure, to_pairs
+
+    planned, file = plan.build_plan(raw), plan.build_plan(raw).import_path(FILE)
+    parts = {name: work / f"{name}.parquet" for name in (TRAIN, TEST)}
+    for name, path in parts.items():
+        import_pairs(planned.pairs_spec(name, "imported"), file, path)
+    test = labelled_pairs(tables.read(parts[TEST], tables.PAIRS))
+    if len(test) < MIN_TEST_ANSWERS:
+        raise InputError(f"{file}: {len(test)} held-out pairs are too few to measure a judge; label more, or raise --test")
+    spec, start = planned.pair_judge_spec(judge), work / "start.json"
+    prepare(planned.assets[f"judge-{judge}"], start)
+    rows = tables.fingerprint(tables.read(parts[TRAIN], tables.PAIRS))
+    folder = work / "judges" / resume.content_key(tables.canonical(spec), load_manifest(start).revision, rows)
+    if not (folder / "judge.json").is_file():
+        if "base" in spec:
+            from bert_judge.judges.pairwise.fine_tuned import train_judge as fine_tune
+
+            fine_tune(spec, [parts[TRAIN]], start, folder, work / "training")
+        else:
+            from bert_judge.judges.pairwise.train import train_pair_judge
+
+            train_pair_judge(spec, [parts[TRAIN]], start, folder, work / "training")
+    context = LoadContext(planned.preferences_spec(judge, TEST), {"checkpoint": str(folder / "judge.json")}, {})
+    judges = {judge: planned.kind_of(judge).load(context), LONGER: PairRuleJudge(LONGER)}
+    measures = {name: measure(loaded, to_pairs(test), test["target"].to_numpy()) for name, loaded in judges.items()}
+    content = json.loads((folder / "metrics.json").read_text("utf-8"))
+    tables.write_json(folder / "metrics.json", content | {"held_out": measures})
+    shares = {name: values["agreement"] for name, values in measures.items()} | {
+        MAJORITY: test["label"].value_counts(normalize=True).max()
+    }
+    lost = [f"{name} on {share:.1%}" for name, share in shares.items() if name != judge and shares[judge] <= share]
+    problem = (
+        f"it agrees with the labels on {shares[judge]:.1%} of {len(test):,} held-out pairs, {' and '.join(lost)}" if lost else None
+    )
+    return folder, pd.DataFrame(measures).T.round(3).to_string(), problem
 
 
 class _Run:
@@ -145,21 +191,26 @@ class _Run:
         folder = self.work / "judges" / resume.content_key(tables.canonical(spec), load_manifest(backbone).revision, *rows)
         if (folder / "judge.json").is_file():
             return folder
-        # Only now: it loads torch.
-        from bert_judge.judges.bert.train import train_judge
+        training = self.work / "training"
+        # Only now: both load torch.
+        if spec["kind"] == "llm":
+            from bert_judge.judges.llm.train import train_judge as fine_tune
 
-        train_judge(spec, train_rows, validation_rows, weak_rows, summary, backbone, folder, self.work / "training")
+            fine_tune(spec, train_rows, validation_rows, summary, backbone, folder, training)
+        else:
+            from bert_judge.judges.bert.train import train_judge
+
+            train_judge(spec, train_rows, validation_rows, weak_rows, summary, backbone, folder, training)
         return folder
 
     def measure(self, folder: Path) -> TrainedJudge:
         """Compare the judge with the rules on the held-out questions, and write the result into its metrics and card."""
-        from bert_judge.judges.bert.judge import BERTJudge
-
         for rule in RULES:
             with LexicalJudge(self.plan.labels_spec(rule, FILE, TEST)["settings"]) as lexical:
                 self._label(rule, lexical)
-        settings = self.plan.labels_spec(self.judge, FILE, TEST)["settings"]
-        self._label(self.judge, BERTJudge.from_run(folder / "judge.json", settings, self.judge))
+        spec = self.plan.labels_spec(self.judge, FILE, TEST)
+        context = LoadContext(spec, {"checkpoint": str(folder / "judge.json")}, {})
+        self._label(self.judge, self.plan.kind_of(self.judge).load(context))
         for model in self.plan.models:
             labels = {name: self.path(name, TEST, model) for name in self.plan.config.scorers}
             scores = self.path("scores", TEST, model)
@@ -194,7 +245,7 @@ def _write_result(folder: Path, agreement: pd.DataFrame) -> None:
         return
     content["held_out"] = counts | {"judges": json.loads(measures.to_json(orient="index"))}
     table = markdown_table(("judge", *MEASURES), measures.reset_index().to_numpy())
-    section, heading = CARD_SECTION.format(**counts, table=table), "## Training data\n"
+    section, heading = CARD_SECTION.format(**counts, table=table), "## Training"
     text = card.read_text("utf-8").replace(heading, section + heading, 1)
     tables.write_json(metrics, content)
     with tables.atomic(card) as temporary:

@@ -198,3 +198,23 @@ def test_outputs_that_would_destroy_something(tmp_path: Path) -> None:
         done = run("train", file, "-o", folder)
         assert done.exit_code == 1 and says in done.stderr, done.stderr
     assert (tmp_path / "old" / "judge.json").read_text("utf-8") == "{}"
+
+
+@pytest.mark.parametrize("pairs", [False, True], ids=["answers", "pairs"])
+def test_a_language_model_becomes_a_judge(tmp_path: Path, pairs: bool) -> None:
+    """`--base` with a causal language model fine-tunes it; its folder scores a file, or compares pairs, by its name."""
+    base = tiny_models.causal_lm(tmp_path / "model")
+    lines = [{"question": f"Q{n}?", "answer_a": f"good {n}", "answer_b": "bad", "label": "AB"[n % 2]} for n in range(200)]
+    file = write(tmp_path / "labelled.jsonl", lines if pairs else rows(60))
+    done = run("train", file, "-o", "mine", "--base", base, "--epochs", "0.2", "--test", "0.4", "--force")
+    assert done.exit_code == 0, done.output
+    card = json.loads((tmp_path / "mine" / "judge.json").read_text("utf-8"))
+    assert (card["kind"], card["base"]) == ("pairwise" if pairs else "llm", str(base))
+    assert "held_out" in json.loads((tmp_path / "mine" / "metrics.json").read_text("utf-8"))
+    if pairs:
+        assert "consistency" in done.stdout and "longer" in done.stdout
+        return
+    scored = run("score", file, "--judge", tmp_path / "mine", "-o", "scored.jsonl")
+    assert scored.exit_code == 0, scored.output
+    first = json.loads((tmp_path / "scored.jsonl").read_text("utf-8").splitlines()[0])
+    assert 0 < first["score"] < 1 and first["reason"] == "probability of the verdict"

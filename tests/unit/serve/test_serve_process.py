@@ -252,6 +252,15 @@ scorers: [contains]
 """
 
 
+def test_a_file_of_judges_only_is_served(tmp_path: Path) -> None:
+    file = tmp_path / "judges.yaml"
+    file.write_text("judges:\n  mine: {kind: bert, checkpoint: general}\n  rule: {kind: lexical, metric: contains}\n")
+    pool = judge_pool.select_judges([], [file], tmp_path, Limits(), Metrics())
+    assert list(pool.pointwise) == ["mine", "rule"]
+    pool.load()
+    pool.close()
+
+
 def test_the_judges_of_a_configuration_are_those_that_are_there(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     file = tmp_path / "config.yaml"
     file.write_text(CONFIG)

@@ -152,18 +152,19 @@ def test_samples_are_graded_sorted_and_filtered(run: Run) -> None:
     graded = evaluate_samples(samples, run.probe)
     assert [sample["id"] for sample in graded] == [1, 0, 2]
     assert graded[0]["total_score"] == pytest.approx(sum(graded[0]["aspects"].values()))
-    assert [sample["id"] for sample in evaluate_samples(samples, run.probe, top_percent=50)] == [1, 0]
-    assert [sample["id"] for sample in evaluate_samples(samples, run.probe, top_percent=1)] == [1]
+    assert [sample["id"] for sample in evaluate_samples(samples, run.probe, top_percent=0.5)] == [1, 0]
+    assert [sample["id"] for sample in evaluate_samples(samples, run.probe, top_percent=0.01)] == [1]
+    assert evaluate_samples(samples, run.probe, top_percent=1.0) == graded
     assert evaluate_samples([], run.probe) == []
 
 
 @pytest.mark.parametrize(
     ("samples", "top_percent", "message"),
     [
-        ([{"question": "q"}], 100, "sample 1: 'prediction' is missing or not a text"),
-        ([{"question": "q", "prediction": "p"}, {"question": 7, "prediction": "p"}], 100, "sample 2: 'question'"),
-        ([], 0, "top_percent: 0 is outside 0 to 100"),
-        ([], 101, "top_percent: 101 is outside 0 to 100"),
+        ([{"question": "q"}], 1.0, "sample 1: 'prediction' is missing or not a text"),
+        ([{"question": "q", "prediction": "p"}, {"question": 7, "prediction": "p"}], 1.0, "sample 2: 'question'"),
+        ([], 0, "top_percent: 0 is outside 0 to 1"),
+        ([], 50, "top_percent: 50 is outside 0 to 1; give the share"),
     ],
 )
 def test_invalid_samples_are_an_error(run: Run, samples: list[dict[str, Any]], top_percent: float, message: str) -> None:
