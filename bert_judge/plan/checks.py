@@ -4,6 +4,8 @@ Each check returns a list of problems, one line each.
 """
 
 import re
+import shlex
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -22,10 +24,12 @@ from bert_judge.tasks.registry import published_sources
 
 # Folder of the label tables of pairs, at the place of a model's folder.
 PAIRS_FOLDER = "pairs"
+# Difference between the clocks of this machine and of a file server that is no fault.
+MAX_CLOCK_SECONDS = 60
 
 
 def check_paths(raw: Mapping[str, Any]) -> list[str]:
-    """Return the imported files that do not exist; see `resolve_paths`."""
+    """Return the imported files that do not exist, or are newer than now; see `resolve_paths`."""
     located = [(f"imports.{name}", entry.get("path")) for name, entry in entries(raw, "imports").items()]
     located += [(f"tasks.sources.{name}", entry.get("path")) for name, entry in entries(raw, "tasks", "sources").items()]
     paths = [(where, Path(path)) for where, path in located if isinstance(path, str)]
@@ -43,6 +47,10 @@ def check_paths(raw: Mapping[str, Any]) -> list[str]:
         if not path.is_file():
             problem = "is a folder; name a file in it" if path.is_dir() else "no such file; fix the path or the data folder"
             problems.append(f"{where}.path: {path}: {problem}")
+        elif (changed := path.stat().st_mtime) > time.time() + MAX_CLOCK_SECONDS:
+            # Snakemake would end after the first job, because its output is older than this input.
+            date = time.strftime("%Y-%m-%d %H:%M", time.localtime(changed))
+            problems.append(f"{where}.path: {path}: was changed in the future ({date}); run touch {shlex.quote(str(path))}")
     return problems
 
 

@@ -9,6 +9,7 @@ from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 
+from bert_judge import tables
 from bert_judge.config import PairSet
 from bert_judge.judges.pairwise import PairwiseJudgeConfig
 from bert_judge.judges.registry import Spec
@@ -90,7 +91,8 @@ class PairSpecs(ResolvedConfig):
         if entry.source:
             imported = dump(self.config.imports[entry.source], only={"format", "where"})
             columns = dump(self.config.imports[entry.source].pair_columns)
-            return {"set": pair_set, "import": {**imported, "columns": columns}, **dump(entry, only={"where", "question_split"})}
+            content = tables.file_content(self.pair_file(pair_set))
+            return {"set": pair_set, "import": {**imported, "columns": columns, "content": content}, **dump(entry, only={"where", "question_split"})}
         pair = self._model_pairs[pair_set][part]
         return {
             "set": pair_set,

@@ -7,6 +7,7 @@ batch sizes. Equal specs mean equal tables, so the workflow reruns a job only wh
 from functools import cached_property
 from typing import Any
 
+from bert_judge import tables
 from bert_judge.config import ImportedModel, LocalModel
 from bert_judge.judges.probe import ProbeJudgeConfig, aspect_features, backbone_asset
 from bert_judge.judges.registry import LabelTable, Spec
@@ -35,6 +36,8 @@ class Specs(ResolvedConfig):
             spec: Spec = {"task": task}
             if source := self.source_of(task):
                 spec["source"] = dump(source, without={"path"})
+            if file := self.source_file(task):
+                spec["content"] = tables.file_content(file)
             if limit := self.config.tasks.limit.get(task):
                 spec["limit"] = limit
             return spec
@@ -229,7 +232,8 @@ class Specs(ResolvedConfig):
 
     def import_spec(self, name: str) -> Spec:
         # Aspects belong to labels, not to questions and answers; pairs have their own spec.
-        return dump(self.config.imports[name], without={"path", "aspects", "pair_columns"})
+        entry = dump(self.config.imports[name], without={"path", "aspects", "pair_columns"})
+        return {**entry, "content": tables.file_content(self.import_path(name))}
 
 
 def dump(block: Any, without: set[str] | None = None, only: set[str] | None = None) -> Spec:

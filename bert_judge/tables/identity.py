@@ -4,6 +4,8 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
 
 # A line that offers one answer: "(A) Paris", "A. Paris" or "A) Paris".
 OPTION_LINE = re.compile(r"\s*(?:\(([A-Z])\)|([A-Z])[.)])(?:\s|$)")
@@ -13,6 +15,19 @@ def sample_id(task: str, question: str, references: Iterable[str]) -> str:
     """Return the identifier of a sample: 16 hex digits of a hash of its content."""
     text = json.dumps([task, question, list(references)], ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def file_content(path: Path) -> dict[str, str | int]:
+    """Return size and SHA-256 of a file; a file that only looks older or newer has the same."""
+    status = path.stat()
+    # The time of the last change of its entry, unlike that of its content, cannot be set.
+    return {"bytes": status.st_size, "sha256": _hash_file(path, (status.st_size, status.st_mtime_ns, status.st_ctime_ns))}
+
+
+@lru_cache(maxsize=1024)
+def _hash_file(path: Path, version: tuple[int, int, int]) -> str:
+    with path.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def pair_id(sample_id: str, model_a: str | None, model_b: str | None, answer_a: str, answer_b: str) -> str:

@@ -332,3 +332,27 @@ def test_a_task_file_lies_beside_the_configuration(tmp_path: Path, monkeypatch: 
     for folder, expected in ((tmp_path, "grid/tasks_of_grid.py"), (tmp_path / "grid", "tasks_of_grid.py")):
         monkeypatch.chdir(folder)
         assert plan.resolve_paths(raw, [tmp_path / "grid" / "mine.yaml"])["task_files"] == [expected]
+
+
+def test_a_file_with_other_content_makes_its_tables_again_whatever_its_time(data: Path) -> None:
+    """As after `cp -p`, `rsync -a` or unzip; a file that was only touched makes nothing again."""
+    file = data / "one.csv"
+    before, status = specs(raw_config(data)), file.stat()
+    os.utime(file, (status.st_atime + 9, status.st_mtime + 9))
+    assert specs(raw_config(data)) == before
+    file.write_text(file.read_text("utf-8").replace("Q3?,b,c", "Q3?,b,d"), "utf-8")
+    os.utime(file, (status.st_atime, status.st_mtime - 1000))
+    after = specs(raw_config(data))
+    changed = {key for key in before if before[key] != after[key]}
+    assert {("task", "learn"), ("task", "exam")} <= changed
+    assert any(key[0] == "candidates" for key in changed) and any(key[0] == "labels" for key in changed)
+    assert not any("other" in key for key in changed), "the other file is the same"
+
+
+def test_a_file_from_the_future_is_reported_with_its_remedy(data: Path) -> None:
+    os.utime(data / "two.csv", (4e9, 4e9))
+    with pytest.raises(ConfigError) as caught:
+        plan.build_plan(raw_config(data), [])
+    [line] = caught.value.errors
+    assert line.startswith(f"imports.two.path: {data}/two.csv: was changed in the future (2096-")
+    assert line.endswith(f"run touch {data}/two.csv")
