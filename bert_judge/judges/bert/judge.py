@@ -138,7 +138,7 @@ class BERTJudge:
         self.calibrated = calibrated
         self.references = references
         self.early_exit = early_exit
-        self.revisions = {name: revision}
+        self._revision = {name: revision}
         self.path = path
         self.trees = stacker.load_trees(self.path) if self.checkpoint.metadata.stacker else None
         # Stacker of a judge that is trained further.
@@ -148,6 +148,13 @@ class BERTJudge:
         self.engine = Engine(self.checkpoint, backend, precision, batch_tokens)
         choice = self.engine.choice
         log.info("%s: %s on %s, %s: %s", path, choice.backend, self.engine.device, choice.precision, choice.reason)
+
+    @property
+    def revisions(self) -> dict[str, str]:
+        """See `judges.protocol.Judge`. Backend and precision round scores differently, so they belong to the provenance."""
+        choice = self.engine.choice
+        engine = f"{choice.backend}, {self.engine.device.type}, {choice.precision}"
+        return {**self._revision, **{f"{name}: backend": engine for name in self._revision}}
 
     @classmethod
     def from_run(cls, checkpoint: str | Path, settings: Mapping[str, Any], name: str) -> BERTJudge:

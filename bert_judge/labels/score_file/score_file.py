@@ -1,7 +1,7 @@
 """Scoring of a file: the same file with verdict columns appended, in chunks, so that it may have any size and scoring can resume.
 
 Until the output is complete, verdicts are stored in `.{output}.parts` in the same folder. A repeated call reuses every stored
-verdict of the same judge on the same answer.
+verdict of the same judge on the same answer, if the same state of this program gave it.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,6 +19,7 @@ from bert_judge.labels.score_file.tally import Tally
 from bert_judge.labels.score_file.writers import check_new_columns, open_writer
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.program import program
 from bert_judge.tables.readers import values
 from bert_judge.tables.readers.rows import Record, RowFile
 from bert_judge.text.visible_text import UNFINISHED, strip_reasoning
@@ -150,7 +151,8 @@ def _load_or_judge(
         report(len(rows))
         return labels
 
-    keys = [resume.content_key(judge.origin, row.question, row.references, row.candidate) for row in pending]
+    # Another state of the program may judge otherwise.
+    keys = [resume.content_key(program(), judge.origin, row.question, row.references, row.candidate) for row in pending]
     results: Iterator[Mapping[str, Any]] = iter(
         resume.run_resumable(pending, keys, compute, folder, SHARD_ROWS, "verdicts") if pending else []
     )

@@ -13,9 +13,9 @@ import yaml
 from huggingface_hub import EvalResult, EvalResultEntry, eval_result_entries_to_yaml
 from huggingface_hub.repocard_data import eval_results_to_model_index
 
-from bert_judge import __version__
 from bert_judge.report.exporters.results import AccuracyResult
 from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.program import program
 
 # Half the width of a 95% interval, in standard errors.
 Z_95 = 1.959963984540054
@@ -38,7 +38,7 @@ def lm_eval_document(results: Sequence[AccuracyResult]) -> dict[str, Any]:
         "n-shot": {result.task: 0 for result in results},
         "higher_is_better": {result.task: {"acc": True} for result in results},
         "n-samples": {result.task: {"original": result.n, "effective": result.n} for result in results},
-        "config": {"model": results[0].model, "model_args": "", "program": f"bert-judge {__version__}"},
+        "config": {"model": results[0].model, "model_args": "", "program": program()},
         "date": datetime.now(UTC).timestamp(),
         "model_source": "bert-judge",
         "model_name": results[0].model,

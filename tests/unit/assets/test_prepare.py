@@ -166,6 +166,7 @@ def _break(path: Path, key: str) -> None:
         (lambda m, f: shutil.rmtree(f), "is gone"),
         (lambda m, f: (f / "tokenizer.json").unlink(), "tokenizer.json is gone"),
         (lambda m, f: (f / "model.safetensors").write_bytes(b"short"), "has 5 bytes instead of 1000"),
+        (lambda m, f: (f / "model.safetensors").write_bytes(b"x" * 1000), "model.safetensors has changed since it was prepared"),
     ],
 )
 def test_damaged_manifests(damage: Callable[[Path, Path], object], expected: str, tmp_path: Path) -> None:

@@ -395,6 +395,15 @@ def long_file(path: Path, rows: int) -> Path:
     return path
 
 
+def test_verdicts_of_another_state_of_the_program_are_not_reused(tmp_path: Path) -> None:
+    source, output = long_file(tmp_path / "long.csv", 2000), tmp_path / "out.csv"
+    assert scored_elsewhere(source, output, limit=1000).returncode == -signal.SIGKILL
+    other = "import bert_judge.labels.score_file.score_file as m\nm.program = lambda: 'bert-judge 0.1.0+another'\n"
+    command = [sys.executable, "-c", PROGRAM.replace("class Judge:", f"{other}class Judge:"), str(source), str(output), "9999"]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert result.stdout.split()[:2] == ["2000", "2000"]
+
+
 def test_a_killed_call_goes_on_where_it_was(tmp_path: Path) -> None:
     source, output = long_file(tmp_path / "a.csv", 3000), tmp_path / "b.csv"
     killed = scored_elsewhere(source, output, limit=1000)

@@ -15,8 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_judge import __version__, tables
+from bert_judge import tables
 from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.program import commit, packages, program
 
 SPEC = {"task": "größe", "part": {"question_split": [0, 1]}}
 
@@ -63,7 +64,9 @@ def test_the_origin_is_in_the_file(tmp_path: Path) -> None:
     assert {**origin, "spec": None, "time": None} == {
         "schema": "task",
         "schema_version": 1,
-        "program": f"bert-judge {__version__}",
+        "program": program(),
+        "commit": commit(),
+        "packages": packages(),
         "spec": None,
         "revisions": {"m": "c0ffee"},
         "time": None,

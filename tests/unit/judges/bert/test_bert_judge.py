@@ -299,3 +299,9 @@ def test_invisible_characters_do_not_count(tmp_path: Path) -> None:
     # Punctuation can be the answer.
     [mark] = judge.judge([Row("0", 0, "m", "Which mark?", ("?",), "?")])
     assert mark.reason is None
+
+
+def test_the_provenance_names_backend_and_precision(tmp_path: Path) -> None:
+    trained(tmp_path).save(tmp_path / "judge")
+    judge = BERTJudge(tmp_path / "judge", backend="torch", precision="float32", name="mine", revision="c0ffee")
+    assert judge.revisions == {"mine": "c0ffee", "mine: backend": f"torch, {judge.engine.device.type}, float32"}
