@@ -83,7 +83,9 @@ class RubricJudge(LLMJudge):
         if reading.grades is None:
             return reading
         scaled = [(reading.grades[aspect] - low) / (high - low) for aspect, (low, high) in self.ranges.items()]
-        return replace(reading, score=sum(scaled) / len(scaled))
+        # The judge's words before the object, if there are any.
+        words = completion.text.partition("{")[0].removesuffix("```json\n").strip("` \n")
+        return replace(reading, score=sum(scaled) / len(scaled), reason=words or reading.reason)
 
 
 def parse_grades(reply: str, ranges: Mapping[str, Range], code: str = "", candidate: str = "", finished: bool = True) -> Reading:

@@ -65,13 +65,21 @@ def score_file(
                     _load_or_judge(judge, [record.input for record in records], folder, report)
                     for judge, folder in zip(judges, folders, strict=True)
                 ]
-                values = [[getattr(label, name, None) for label in column] for column in labels for name in ADDED_COLUMNS]
+                values = [[_cell(label, name) for label in column] for column in labels for name in ADDED_COLUMNS]
                 write(chunk, dict(zip(new_columns, values, strict=True)))
                 models, questions = [record.model for record in records], [record.question for record in records]
                 tally.add(models, questions, [record.label for record in records], labels)
                 report(0)
         resume.clear(work)
     return tally
+
+
+def _cell(label: Label | None, column: str) -> Any:
+    """Return the value of a new column; the reason begins with the grades, if the judge gives any."""
+    value = getattr(label, column, None)
+    if column != "reason" or label is None or not label.aspects:
+        return value
+    return f"{', '.join(f'{aspect} {grade:g}' for aspect, grade in label.aspects.items())}: {value}"
 
 
 def work_folder(output: Path) -> Path:

@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,9 @@ from bert_judge.config import Training
 from bert_judge.importers import column_names
 from bert_judge.importers.answers import make_column_reader
 from bert_judge.judges.bert.judge import BERTJudge
+from bert_judge.judges.protocol import Label, Row
 from bert_judge.labels import judge_loading
+from bert_judge.labels.judge_loading import NamedJudge
 from bert_judge.labels.score_file.score_file import score_file
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers.rows import open_rows
@@ -128,6 +131,24 @@ def test_rows_in_are_rows_out_whatever_they_say(tmp_path_factory: pytest.TempPat
         after = read(folder / f"y.{ending}")
         assert [(row["references"], row["candidate"]) for row in after] == [(text, text) for text in texts]
         assert tally.rows == len(texts)
+
+
+class Grader:
+    """A judge that grades every answer with 8 of 10."""
+
+    def __init__(self) -> None:
+        self.revisions: dict[str, str] = {}
+
+    def judge(self, rows: Sequence[Row]) -> list[Label]:
+        return [Label("correct", 7 / 9, "Names the city.", aspects={"quality": 8.0}) for _ in rows]
+
+
+def test_grades_stand_in_the_scored_file_with_their_reason(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.jsonl", [{"references": "Paris", "candidate": "Paris"}])
+    reader = make_column_reader({"references": "references", "candidate": "candidate"}, False)
+    score_file(open_rows(path), reader, tmp_path / "y.jsonl", [NamedJudge("grader", "1", Grader())])
+    [row] = read(tmp_path / "y.jsonl")
+    assert (row["verdict"], row["reason"]) == ("correct", "quality 8: Names the city.")
 
 
 def test_several_judges_have_columns_of_their_own(tmp_path: Path) -> None:

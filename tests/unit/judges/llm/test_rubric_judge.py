@@ -120,6 +120,7 @@ def judged(*said: Any, row: Row = ROW, **settings: Any) -> tuple[Any, ScriptedGe
             {"semantic_consistency": 2.0, "flüssig": 0.0},
             GRADED,
         ),
+        ([says(f"It is fluent.\n```json\n{GOOD}\n```")], "correct", 0.875, FOUR, "It is fluent."),
         ([says("Well."), says(GOOD)], "correct", 0.875, FOUR, f"{NO_GRADES}; asked again: {GRADED}"),
         ([says("Well."), says("Well.")], "invalid", None, None, f"{NO_GRADES}; asked again: {NO_GRADES}"),
         ([says("", "error", reason="too long")], "invalid", None, None, f"{MODEL_FAILED}: too long"),
