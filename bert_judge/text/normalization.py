@@ -71,6 +71,11 @@ _ROMAN_NUMERAL = re.compile(
     r"\b[IVXLivx](?:(?<=[IVXL])(?:[IVXL]{1,7}|(?<=War [IV])|(?<=Type [IV])|(?<=Part [IV]))"
     r"|(?<=i)[ivx]{1,4}|(?<=v)ii{1,2}|(?<=\w v)i|(?<=x)(?!i\b)[ivx]{1,5})\b"
 )
+# Henry the Eighth, Louis the 14th.
+_REGNAL = re.compile(
+    rf"(?<=[a-z] )[Tt]he (?:(?P<word>{'|'.join(word.capitalize() for word in _ORDINALS)})|(?P<number>\d{{1,2}})(?:st|nd|rd|th))"
+    r"(?=\W*$|[,.;)]|\s(?:of|was|is|had|ruled|reigned|became|and)\b)"
+)
 # NFKD writes 10² as 102 and 2½ as 21/2. A power of a longer word, or of metres, is a unit (km², 10 m²) or a footnote mark.
 _NOT_UNIT = r"(?<![^\W\d_]{2}.)(?<!\dm.)(?<!\d m.)"
 _SUPERSCRIPT = re.compile(rf"[⁰¹²³⁴-⁹⁺⁻ⁿ](?<=[\w)\]}}].){_NOT_UNIT}(?<![⁰¹²³⁴-⁹⁺⁻ⁿ].)")
@@ -109,7 +114,7 @@ _UNIFY = str.maketrans(_SPELLINGS | {"ł": "l", "ø": "o", "đ": "d", "ð": "d",
 _TYPED_OPERATORS = {"!=": "≠", "<=": "≤", ">=": "≥", "->": "→", "-->": "→", "<->": "↔", "=>": "⇒", "<=>": "⇔"}
 _TYPED_OPERATOR = re.compile(r"<?-{1,2}>|<=>?|[>!]=|=>")
 _NEGATION = re.compile(r"[~!](?<![\w)\]}~!].)(?=[^\W\d_](?!\w))")
-_ANY_SYMBOL = re.compile(r"[+#*!/^'\[{(-]")
+_ANY_SYMBOL = re.compile(r"[+#*!/^'\[{()}\]-]")
 # Symbols that belong to the letters before them: C++, A+, Fe3+, F#, A-, A*, n!, f'.
 _SUFFIX = re.compile(
     r"[+#](?:(?<=[^\W\d_].)|(?<=[^\W\d_]\d.))(?<![^\W_]{4}.)\+?(?![\w+#(\[{\\])"
@@ -136,7 +141,7 @@ _OPERATOR = re.compile(
     rf"|-(?:(?!(?<=\d.)\d){_between_operands('')}|(?!(?<=\d .) \d){_between_operands(' ')})"
     r"|!(?<=[\d)\]}].)!*(?!\w)"
 )
-_EMPTY_BRACKETS = re.compile(r"[(\[{](?<!\S.)[()\[\]{}]+(?!\S)")
+_EMPTY_BRACKETS = re.compile(r"[()\[\]{}](?<!\S.)(?:\s?[()\[\]{}])+(?!\S)")
 _GROUP = re.compile(r"[(\[{]([^()\[\]{}\n]{1,80})[)\]}]")
 _FORMULA = re.compile(r"(?!.*(?:[^\W\d_]{3}|['\"])).*(?:[,;+=<>≤≥≠×^*]|[\ue001\ue002] |[\ue003-\ue00e])", re.DOTALL)
 
@@ -168,11 +173,12 @@ def normalize_words(text: str) -> list[str]:
     punctuation are kept if there is nothing else.
     """
     if not text.isascii():
-        text = strip_invisible(text)
+        # NFKD would write the accent as a space.
+        text = strip_invisible(text).replace("´", "'")
     text = _A_AS_LETTER.sub(_LETTER_A, text)
     if "*" in text:
         text = POINTER.sub(lambda match: match[0].translate(_PROTECTED) if is_pointer(match) else match[0], text)
-    text = _SPACED_INITIALS.sub("", text)
+    text = _REGNAL.sub(_write_regnal_number, _SPACED_INITIALS.sub("", text))
     text = _ROMAN_NUMERAL.sub(lambda match: ROMAN.get(match[0].upper(), match[0]), text)
     if not text.isascii():
         text = _SPACE_IN_NUMBER.sub("", text)
@@ -188,6 +194,11 @@ def normalize_words(text: str) -> list[str]:
     words = write_unit_symbols(words)
     words = [word for word in words if word not in ARTICLES] or words or text.split()
     return [word.replace(_LETTER_A, "a") for word in words] if _LETTER_A in text else words
+
+
+def _write_regnal_number(match: re.Match[str]) -> str:
+    number = str(_ORDINALS[match["word"].lower()]) if match["word"] else match["number"]
+    return next((roman for roman, digits in ROMAN.items() if digits == number and roman), match[0])
 
 
 def is_pointer(match: re.Match[str]) -> bool:
@@ -245,7 +256,7 @@ def _protect_symbols(text: str) -> str:
     text = _PLUS_SIGN.sub("", _SUFFIX.sub(lambda match: match[0].translate(_PROTECTED), text))
     text = _POWER.sub(f" {'^'.translate(_PROTECTED)} ", _UNIT_POWER.sub("", text))
     text = _OPERATOR.sub(lambda match: f" {match[0].strip()} ".translate(_PROTECTED), text)
-    text = _EMPTY_BRACKETS.sub(lambda match: match[0].translate(_PROTECTED), text)
+    text = _EMPTY_BRACKETS.sub(lambda match: re.sub(r"\s", "", match[0]).translate(_PROTECTED), text)
     return _GROUP.sub(_protect_brackets, text)
 
 
@@ -324,7 +335,7 @@ def _normalize_days(words: list[str]) -> list[str]:
             following = [following for following in words[position + 1 : position + 4] if following not in ("of", *ARTICLES)]
             if not _MONTHS.keys().isdisjoint([*before, *following[:1]]):
                 word = day[1]
-        elif word in _MONTHS and any(neighbour[0].isdigit() for neighbour in (*before, *after)):
+        elif word in _MONTHS and (word == "sept" or len(words) == 1 or any(near[0].isdigit() for near in (*before, *after))):
             word = _MONTHS[word]
         days.append(word)
     return days

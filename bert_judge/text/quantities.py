@@ -123,7 +123,7 @@ _WITH_CENTS = frozenset({"USD", "EUR", "CAD", "AUD", "GBP"})
 _SIGNS = [form for form in _CURRENCY_FORMS if not form[-1].isalnum() and form != "rs."] + ["rs.", "rs"]
 
 _SUPERSCRIPTS = re.compile(r"[⁰¹²³⁴-⁹⁺⁻]+")
-_VULGAR = re.compile(r"(\d?)\s?([¼-¾⅐-⅞])")
+_VULGAR = re.compile(r"(?:(\d)\s?)?([¼-¾⅐-⅞])")
 _FOREIGN_DIGIT = re.compile(r"[^\x00-\x7f]")
 _LATEX = [
     (re.compile(r"\\(?:text|mathrm|textbf|mathbf|mbox|operatorname)\s?\{([^{}]*)\}"), r"\1"),
@@ -141,6 +141,7 @@ _DOLLARS = re.compile(r"\$\$?([^$\n]{1,200}?)\$\$?(?!\d)")
 _ACCOUNTING = re.compile(
     rf"\((?P<sign>\$|€|£)?\s?(\d[\d,.]*)\)(?=\s?%|\s(?:{_alternatives(_TABLES['scales'])})|\s?\Z)", re.IGNORECASE
 )
+_MINUS_WORD = re.compile(r"\b(?:negative|minus)\s(?=[$€£]?\.?\d)", re.IGNORECASE)
 _SIGNED_ACCOUNTING = re.compile(r"([$€£])\s?\((\d[\d,.]*)\)")
 _HALVES = [
     (re.compile(r"\b(?:an?|one|1) (\w+) and (?:a|one|1) half\b"), r"1.5 \1"),
@@ -154,11 +155,11 @@ _MIXED = [(re.compile(rf"\b(\d+) and (?:an?|1) {part}\b"), rf"\1{digits}") for p
 _WORDS = re.compile(r"\d+\.\d+|[^\W_]+(?:['’]\w+)?|[^\w\s]")
 
 _DIGITS = (
-    r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,]\d)|\d{1,2}(?:,\d\d)+,\d{3}(?:\.\d+)?(?!\d)|\d{1,3}(?:\.\d{3}){2,}(?:,\d+)?(?!\d)"
+    r"[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?(?![\d,]\d)|\d{1,2}(?:,\d\d)+,\d{3}(?:\.\d+)?(?!\d)|\d{1,3}(?:\.\d{3}){2,}(?:,\d+)?(?!\d)"
     r"|\d{1,3}(?:['’]\d{3})+(?:\.\d+)?(?!\d)|\d{1,3}(?:[\u00a0\u2009\u202f]\d{3})+(?!\d)"
     r"|\d{1,3}(?: \d{3}){2,}(?!\d)|\d{1,3}(?: 000)+(?!\d)"
     r"|\d{1,3}(?:\.\d{3})+,\d{1,2}(?!\d)"
-    r"|(?P<comma>\d+,\d{1,2})(?![\d,])|\d+(?:\.\d+)?|\.\d+"
+    r"|(?P<comma>0,\d+|\d+,\d{1,2})(?![\d,])|\d+(?:\.\d+)?|\.\d+"
 )
 _NUMBER = re.compile(
     rf"(?:(?P<minus>[-−–])\s?)?(?:(?P<sign>{_alternatives(_SIGNS)}|(?:{_alternatives(_TABLES['currencies'])})\b)\s?(?P<late>[-−])?\s?)?"
@@ -171,6 +172,7 @@ _NUMBER = re.compile(
 )
 # Digits inside a name or a chain (CO2, FY2021, 1.2.3, 12:30, a_1) are no number.
 _BEFORE = re.compile(r"(?:[A-Za-z\u00c0-\u024f\u0370-\u04ff\d_#^{\\]|\d[.,:/]|\.)\Z")
+_BRACKETS = ("(", "[", "{")
 _AFTER = re.compile(r"(?:[:/]\d|-\d|\.\d|_|(?:st|nd|rd|th|['’]?s)\b|[^\W\d_]*\d)", re.IGNORECASE)
 _SCALE = re.compile(rf"\s?-?(?P<word>{_alternatives(_TABLES['scales'])})\.?", re.IGNORECASE)
 _LETTER = re.compile(rf"(?P<letter>{'|'.join(sorted(_TABLES['letters'], key=len, reverse=True))})(?![^\W_]|[·/^])")
@@ -217,6 +219,7 @@ def prepare_text(text: str) -> str:
         for pattern, replacement in _LATEX:
             text = pattern.sub(replacement, text)
         text = _DOLLARS.sub(lambda match: match[1] if not re.search(r"\d .*[^\W\d_]{3}", match[1]) else match[0], text)
+    text = _MINUS_WORD.sub("-", text)
     if "(" in text:
         text = _SIGNED_ACCOUNTING.sub(r"-\1\2", text)
         text = _ACCOUNTING.sub(lambda match: f"-{match['sign'] or ''}{match[2]}", text)
@@ -257,10 +260,13 @@ def direction_of(text: str) -> int:
 _MAX_QUANTITY = 100
 _COUNTED = re.compile(r"\A [a-z]{3,}(?: [a-z]{4,})?(?=\W*\Z)")
 _DECREASE, _INCREASE = (re.compile(rf"\b(?:{'|'.join(_TABLES[name])})\b", re.IGNORECASE) for name in ("decrease", "increase"))
+_IDLE_MARKS = r"[^\w()\[\]{}<>±√|^!+*/=≤≥∞∪]*"
 _IDLE_BEFORE = re.compile(
-    rf"[\W_]*(?:(?:{_alternatives(_TABLES['about'])}|the|a total of|it(?: is|'s)|=|[a-z]\s?=)\W*)*", re.IGNORECASE
+    rf"{_IDLE_MARKS}(?:(?:{_alternatives(_TABLES['about'])}|the|a total of|it(?: is|'s)|=|[a-z]\s?=){_IDLE_MARKS})*", re.IGNORECASE
 )
-_IDLE_AFTER = re.compile(r"(?:\s(?:in total|total|altogether|or so|each|long|tall|high|wide|deep|old))?[\W_]*", re.IGNORECASE)
+_IDLE_AFTER = re.compile(
+    r"(?:\s(?:in total|total|altogether|or so|each|long|tall|high|wide|deep|old))?" + _IDLE_MARKS, re.IGNORECASE
+)
 
 
 def _write_vulgar(match: re.Match[str]) -> str:
@@ -287,6 +293,9 @@ def _read_feet(text: str, match: re.Match[str]) -> Quantity | None:
 def _read_quantity(text: str, match: re.Match[str]) -> Quantity | None:
     start, end = match.span()
     before = text[max(0, start - 2) : start]
+    if match["comma"] and before[-1:] in _BRACKETS:
+        # The interval (1,4] and the point (1,4).
+        return None
     is_inside_name = bool(_BEFORE.search(before)) and not (match["sign"] and not match["minus"])
     if is_inside_name or (match["minus"] and before[-1:] == ")") or _AFTER.match(text, end):
         return None

@@ -20,6 +20,13 @@ MAX_REFERENCE_WORDS, MAX_COMMON_WORDS = 1_000, 5_000
 MAX_SHORT_REFERENCE, MAX_SHORT_CHARACTERS = 3, 6
 _LAST_DESIGNATOR = re.compile(r"\W?[a-zα-ω]|[ivx]+")
 _FORMULA_WORD = re.compile(r"[a-zα-ω]{0,2}|sin|cos|tan|cot|log|exp|sqrt|frac|.*\d.*|\W+|[a-z]\W{1,2}|\W[a-z]")
+# Longer references are sentences.
+MAX_JOINED_CHARACTERS = 60
+_CODE = re.compile(r"[\d_/]|\w-\w")
+_YEAR = re.compile(r"[12]\d{3}")
+_NEGATION_BEFORE = re.compile(r"(?<![^\W_])(?:non|un|not|no|anti|in|dis|a)[-_]\Z", re.IGNORECASE)
+_JOINED_BEFORE = re.compile(r"\w[-_/]\Z")
+_JOINED_AFTER = re.compile(r"[-_/]\w|\.\d|[⁰¹²³⁴-⁹⁺⁻]|\^")
 _IMPORT_LOCK = threading.Lock()
 
 
@@ -85,6 +92,29 @@ def has_distinctions(reference: Words, answer: Words) -> bool:
     if len(reference) > 1 and _LAST_DESIGNATOR.fullmatch(reference[-1]):
         decisive = decisive | {reference[-1]}
     return decisive | ({"not", "no"} & set(reference)) <= set(answer)
+
+
+def stands_alone(reference: str, answer: str) -> bool:
+    """Return whether a reference occurs in an answer otherwise than as a part of a longer word: linear in non-linear, 1-2 in 1-2-3.
+
+    Hyphens, underscores, slashes and superscripts join words; in a sentence, a hyphen or slash beside plain words does not:
+    Paris-based. A text without the reference in its own spelling says nothing.
+    """
+    text = reference.strip().rstrip(".")
+    if not text or len(text) > MAX_JOINED_CHARACTERS:
+        return True
+    is_code = bool(_CODE.search(text)) or len(answer.split()) == 1
+    is_joined = False
+    for match in re.finditer(r"\s+".join(map(re.escape, text.split())), answer, re.IGNORECASE):
+        before, after = answer[max(0, match.start() - 12) : match.start()], answer[match.end() : match.end() + 6]
+        if before[-1:].isalnum() or (after[:1].isalnum() and text[-1].isalnum()):
+            continue
+        joins = _NEGATION_BEFORE.search(before) or (is_code and (_JOINED_BEFORE.search(before) or _JOINED_AFTER.match(after)))
+        # A span of years begins with a year.
+        if not joins or (_YEAR.fullmatch(text) and after[:1] in "-–/"):
+            return True
+        is_joined = True
+    return not is_joined
 
 
 def common_subsequence_length(reference: Words, answer: Words) -> float:

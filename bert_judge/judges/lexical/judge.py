@@ -21,8 +21,9 @@ from bert_judge.text.latex_forms import find_expression, has_formulas, is_formul
 from bert_judge.text.math_worker import MathResult, MathVerifier
 from bert_judge.text.normalization import drop_percent, join_scales, normalize_words, split_words
 from bert_judge.text.options import Expectation, expected_choice, match_option, name_option, write_letters
+from bert_judge.text.rules.number import decide_number, mentions_quantity
 from bert_judge.text.visible_text import UNFINISHED, is_blank_answer, strip_reasoning
-from bert_judge.text.word_metrics import MAX_SHORT_REFERENCE, WORD_METRICS, has_distinctions, stem_words
+from bert_judge.text.word_metrics import MAX_SHORT_REFERENCE, WORD_METRICS, has_distinctions, stands_alone, stem_words
 
 _EXTRACTORS: Mapping[str, Callable[[str], str | None]] = {
     "final_answer": extraction.extract_final_answer,
@@ -115,7 +116,7 @@ class LexicalJudge:
             # Without its option a letter is not a word to compare with.
             references = [reference for reference in references if not name_option(reference, expected.options)]
         if self.settings.metric == "math_verify":
-            return self._compare_mathematics(references, row.references, text, answer, extractor)
+            return self._compare_mathematics(row, references, text, answer, extractor)
         score, threshold = self._compare_words(references, answer)
         if score < threshold and is_letter and self.settings.normalize and not stated:
             return invalid("no option recognised", answer[:_MAX_RAW])
@@ -156,6 +157,12 @@ class LexicalJudge:
                     similarity = metric.compute(words, self._split(shorter))
             elif has_distinctions(words, answer_words):
                 similarity = metric.compute(self._select_terms(words), answer_terms)
+            if metric.is_binary and self.settings.normalize:
+                is_exact = self.settings.metric == "exact_match"
+                mention = mentions_quantity(reference, answer, is_whole=is_exact)
+                similarity = similarity if mention is None else float(mention)
+                if similarity and not (is_exact or mention or stands_alone(reference, answer)):
+                    similarity = 0.0
             is_name = metric.is_binary or len(words) <= MAX_SHORT_REFERENCE
             if similarity > score and not (is_name and names_another_unit(reference, answer)):
                 score = similarity
@@ -174,9 +181,9 @@ class LexicalJudge:
         return stem_words(words) if self.settings.stem else words
 
     def _compare_mathematics(
-        self, references: Sequence[str], raw_references: tuple[str, ...], text: str, answer: str, extractor: str
+        self, row: Row, references: Sequence[str], text: str, answer: str, extractor: str
     ) -> Label | _Undecided:
-        """Return the label where identity or integers decide; otherwise Math-Verify does."""
+        """Return the label where identity, quantities or integers decide; otherwise Math-Verify does."""
         if len(references) > 1 and _lists_all(references, extraction.extract_final_answer(text) or text):
             return decided(1.0, reason=extractor, raw=text[:_MAX_RAW])
         if extractor in ("last_number", "full_text"):
@@ -189,6 +196,11 @@ class LexicalJudge:
             later = extraction.extract_final_answer(text[find_boxes(text)[-1].end :])
             if later and is_formula(later) and re.search(r"\d", later):
                 answer, extractor = later, "final_answer"
+        stated = answer if extractor in ("final_answer", "boxed") else text
+        decisions = [decide_number(row.question, reference, stated) for reference in references]
+        if decisions and (any(decision and decision.correct for decision in decisions) or all(decisions)):
+            is_correct = any(decision and decision.correct for decision in decisions)
+            return decided(float(is_correct), reason=extractor, raw=stated[:_MAX_RAW])
         answer = _REMARK.sub("", answer)
         details: dict[str, Any] = {"reason": extractor, "raw": answer[:_MAX_RAW]}
         if any(_is_same_formula(reference, answer) or _are_equal_phrases(reference, answer) for reference in references):
@@ -201,7 +213,7 @@ class LexicalJudge:
         numbers = [_integer(value) for value in (answer, *references)]
         if None not in numbers:
             return decided(float(numbers[0] in numbers[1:]), **details)
-        tail = (raw_references, text[-_MAX_TAIL:]) if self._is_lenient and has_formulas(text[-_MAX_TAIL:]) else None
+        tail = (tuple(row.references), text[-_MAX_TAIL:]) if self._is_lenient and has_formulas(text[-_MAX_TAIL:]) else None
         return _Undecided((tuple(references), answer), tail, extractor)
 
 

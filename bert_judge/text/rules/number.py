@@ -34,6 +34,9 @@ HEDGE = re.compile(
 # A calculation or a formula, of which a number is a part.
 _CALCULATION = re.compile(r"\\[a-z]|[√π^*+=]|\d\s?[/×]\s?\d")
 _CONCLUSION = re.compile(r"(?:[=≈]|\b(?:so|therefore|thus|hence|which is|equals)\b)([^=≈]{1,100})\Z", re.IGNORECASE)
+_RANGE = re.compile(r"(?:between |from )?([$€£]?[\d.,]*\d)\s?(?:[-–—]|to|and|bis|à|until)\s?([$€£]?\d.*)", re.IGNORECASE)
+# A decimal or two numbers.
+_PAIR = re.compile(r"-?[1-9]\d*,\d{1,2}")
 _FOOTNOTE = re.compile(r"[a-z]{3}\d{1,2}[.,]")
 _CAPITAL = re.compile(r"[A-Z][a-z]{2}")
 # Characters of an answer around its only number.
@@ -46,6 +49,8 @@ _NEARLY = Fraction(3, 1000)
 
 def decide_number(question: str, reference: str, answer: str) -> Decision | None:
     """Decide if the reference is a quantity, and the answer is one or a short sentence with one that the question does not have."""
+    if expected_range := read_range(reference):
+        return _decide_range(expected_range, answer)
     expected = read_reference(reference)
     if expected is None:
         return None
@@ -70,12 +75,48 @@ def decide_number(question: str, reference: str, answer: str) -> Decision | None
 
 
 @lru_cache(maxsize=4096)
+def read_range(text: str) -> tuple[Quantity, Quantity] | None:
+    """Return both ends of a range, of which the first has the unit and the scale of the second: 10-20, 10 to 20 km."""
+    match = _RANGE.fullmatch(unwrap(text)) if len(text) <= _MAX_REFERENCE else None
+    ends = [end for part in match.groups() if (end := is_quantity(part))] if match else []
+    return (ends[0], ends[1]) if len(ends) > 1 else None
+
+
+def _decide_range(expected: tuple[Quantity, Quantity], answer: str) -> Decision | None:
+    if given := read_range(answer):
+        is_same = all(first.value == second.value for first, second in zip(expected, given, strict=True))
+        return Decision(is_same, "number", f"{'same' if is_same else 'another'} range")
+    is_number = is_quantity(unwrap(answer))
+    return Decision(False, "number", f"a number, not a range: {is_number.text}") if is_number else None
+
+
+def mentions_quantity(reference: str, answer: str, *, is_whole: bool) -> bool | None:
+    """Return whether an answer has a reference's quantity; False if its number has another unit; None if the number is not there.
+
+    With `is_whole`, the quantity is the whole answer. Values are equal without rounding.
+    """
+    expected = read_reference(reference)
+    if expected is None:
+        return None
+    whole = is_quantity(unwrap(answer))
+    quantities = ((whole,) if whole else ()) if is_whole else find_quantities(answer)
+    results = []
+    for quantity in quantities:
+        given = _weigh_pounds(quantity, expected)
+        is_other = bool(names_another_unit(expected, given))
+        if (given if is_other else _convert_to(expected, given)).value == expected.value:
+            results.append(not is_other)
+    return any(results) if results else None
+
+
+@lru_cache(maxsize=4096)
 def read_reference(reference: str) -> Quantity | None:
     """Return the quantity that a reference consists of; None for any other text, as a code (007) or a name (the Four Seasons)."""
     if len(reference) > _MAX_REFERENCE or not any(map(str.isalnum, reference)):
         return None
     text = unwrap(reference)
-    quantity = None if re.match(r"0\d", text) else is_quantity(text, with_noun=True)
+    # 2,5 may be two numbers.
+    quantity = None if re.match(r"0\d|-?\d+,\d{1,2}\Z", text) else is_quantity(text, with_noun=True)
     if quantity is None:
         return None
     is_worded = not any(map(str.isdigit, text))
@@ -127,9 +168,12 @@ def _is_open(question: str, expected: Quantity, given: Quantity, has_scale: bool
     # Tables are in thousands or millions, of which some questions do not tell; 1.234 is 1234 in German.
     lacks_scale = not has_scale and (given.scale == 1) != (expected.scale == 1) and abs(expected.value) >= 100
     has_other_point = (expected.is_ambiguous and ratio == 1000) or (given.is_ambiguous and ratio == Fraction(1, 1000))
+    is_pair = _PAIR.fullmatch(given.text) is not None
     # A loss is a negative number.
     has_other_sign = ratio == -1 and bool(_ASKS_LOSS.search(question))
-    return (lacks_scale and abs(ratio) in _THOUSANDS) or has_other_point or has_other_sign or ratio in (12, Fraction(1, 12))
+    return (
+        (lacks_scale and abs(ratio) in _THOUSANDS) or has_other_point or is_pair or has_other_sign or ratio in (12, Fraction(1, 12))
+    )
 
 
 def _is_year(quantity: Quantity) -> bool:
@@ -166,8 +210,8 @@ def _readings(question: str, expected: Quantity, given: Quantity, direction: int
         hundredth = _scale(given, Fraction(1, 100) if given.kind in ("percent", "points") else Fraction(100))
         is_small = abs(given.value) < 1 and given.kind == "percent" and not _ASKS_PERCENT.search(question)
         readings = [hundredth] if is_small else [given, hundredth]
-    elif expected.unit and given.unit and expected.unit != given.unit:
-        readings = [_convert(given, given.unit, expected.unit)]
+    else:
+        readings = [_convert_to(expected, given)]
     if direction < 0 and expected.value < 0:
         readings = [_scale(reading, Fraction(-1)) for reading in readings]
     return readings
@@ -177,7 +221,11 @@ def _scale(quantity: Quantity, factor: Fraction) -> Quantity:
     return replace(quantity, value=quantity.value * factor, step=quantity.step * abs(factor))
 
 
-def _convert(quantity: Quantity, unit: Unit, target: Unit) -> Quantity:
+def _convert_to(expected: Quantity, quantity: Quantity) -> Quantity:
+    """Return the quantity in the unit of another one that measures the same."""
+    unit, target = quantity.unit, expected.unit
+    if not (unit and target) or (unit.factor, unit.offset) == (target.factor, target.offset) or _base(unit)[0] != _base(target)[0]:
+        return quantity
     ratio = _base(unit)[1] / _base(target)[1]
     value = quantity.value * ratio + (unit.offset - target.offset) / target.factor
     is_decimal = re.fullmatch(r"10*", str(max(ratio, 1 / ratio))) is not None
