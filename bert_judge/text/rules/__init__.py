@@ -13,9 +13,12 @@ from bert_judge.text.latex import boxed
 from bert_judge.text.options import expected_choice
 from bert_judge.text.rules.date import decide_date
 from bert_judge.text.rules.decision import Decision
+from bert_judge.text.rules.formula import decide_formula
+from bert_judge.text.rules.identifier import decide_identifier
 from bert_judge.text.rules.identity import decide_identical
 from bert_judge.text.rules.number import decide_number
 from bert_judge.text.rules.option import decide_option
+from bert_judge.text.rules.part import decide_part
 from bert_judge.text.visible_text import strip_reasoning
 
 __all__ = ["MODULES", "Decision", "Module", "decide"]
@@ -44,6 +47,9 @@ MODULES: tuple[Module, ...] = (
     Module("identical", decide_identical),
     Module("date", decide_date),
     Module("number", decide_number),
+    Module("formula", decide_formula),
+    Module("identifier", decide_identifier),
+    Module("part", decide_part),
 )
 
 

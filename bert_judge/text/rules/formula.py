@@ -1,0 +1,128 @@
+"""The reference is a formula. Math-Verify, whose worker process starts with the first formula, says which formulas are equal."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Mapping
+from functools import cache, lru_cache
+from importlib import resources
+from typing import Any
+
+import yaml
+
+from bert_judge.text.dates import is_moment
+from bert_judge.text.extraction import strip_markup, unwrap
+from bert_judge.text.latex_forms import find_expression, is_formula, rewrite_notation
+from bert_judge.text.math_worker import MathVerifier
+from bert_judge.text.normalization import read_number_words
+from bert_judge.text.rules.decision import Decision
+from bert_judge.text.rules.number import read_range, read_reference
+
+_TABLES: Mapping[str, Any] = yaml.safe_load(resources.files("bert_judge.text").joinpath("formulas.yaml").read_text("utf-8"))
+# CPU seconds for one answer.
+_TIMEOUT = 5.0
+_MAX_CHARACTERS = 300
+_LOCK = threading.Lock()
+# Signs that only mathematics has: commands, powers, roots, operators between letters and digits, pairs and intervals.
+_MATH = re.compile(
+    r"\\[a-zA-Z{]|[\^√π∞±≤≥∪∩∅ℝ²³]|(?<![A-Za-z])[a-z]\s?[=+*/<>-]\s?(?:[\d(\\-]|[a-z](?![a-z]))|[\d)]\s?[=+*/<>]\s?[\w(\\]|(?<!\w)\d+[a-z](?![\w.])"
+    r"|^[(\[{]\s?[-\d].*[)\]}]$|^[-\d.]+(?:\s?-\s?\d+)?[ij]$|sqrt|\d!"
+)
+_BRACKETS = ("(", "[", "{")
+_AROUND = _TABLES["around"]
+_WORDED = [(re.compile(pattern), sign) for pattern, sign in _TABLES["worded"]]
+_WORDS = re.compile(r"\\(?:mathrm|text|operatorname)\s?\{\s?[^{}]*[A-Za-z]{2}|[\u4e00-\u9fff]")
+_UPRIGHT = re.compile(r"\\(?:mathrm|mathbf|mathit)\s?\{\s?([A-Za-z])\s?\}")
+_IMAGINARY = re.compile(r"(?<=\d)j(?![A-Za-z])|(?<![A-Za-z\\])j(?![A-Za-z])")
+
+
+def decide_formula(question: str, reference: str, answer: str) -> Decision | None:
+    """Decide if the reference is a formula or a named answer of mathematics, or a number that the answer writes as a formula."""
+    if len(reference) > _MAX_CHARACTERS or len(answer) > 2_000:
+        return None
+    if group := _named(reference):
+        return _compare_named(group, reference, answer)
+    expected = unwrap(reference)
+    is_number = read_reference(reference) is not None
+    if is_moment(expected) or read_range(reference):
+        return None
+    if not is_number and not (_MATH.search(expected) and is_formula(expected)):
+        return None
+    given = _expression(reference, answer, only_formula=is_number)
+    if given is None or (expected[0] in _BRACKETS and unwrap(given)[:1] not in (*_BRACKETS, "\\")):
+        # An interval may be a tolerance.
+        return None
+    if re.sub(r"\s", "", rewrite_notation(expected)) == re.sub(r"\s", "", rewrite_notation(given)):
+        return Decision(True, "formula", f"same formula: {given}")
+    expected, given = (_UPRIGHT.sub(r"\1", text) for text in (expected, given))
+    if "i" in expected and "j" in given:
+        given = _IMAGINARY.sub("i", given)
+    equal = verify(expected, given)
+    is_whole = is_formula(unwrap(answer)) or _is_worded(answer)
+    # Words in a formula are read as products of letters.
+    if equal is None or not (equal or (is_whole and not _WORDS.search(expected + given))):
+        return None
+    return Decision(equal, "formula", f"{'equal' if equal else 'different'} formulas: {given}, {expected}")
+
+
+@cache
+def _verifier() -> MathVerifier:
+    return MathVerifier(_TIMEOUT)
+
+
+@lru_cache(maxsize=4096)
+def verify(reference: str, answer: str) -> bool | None:
+    """Return whether Math-Verify finds two formulas equal; None if it cannot decide."""
+    with _LOCK:
+        return _verifier().verify([([reference], answer)])[0].equal
+
+
+def _expression(reference: str, answer: str, *, only_formula: bool) -> str | None:
+    """Return the formula that an answer is or ends with; with `only_formula`, only if it is one with signs of mathematics."""
+    text = unwrap(answer)
+    if len(text) <= _MAX_CHARACTERS and is_formula(text):
+        is_list = text[:1] in "[{(" or ", " in text
+        return text if not only_formula or (_MATH.search(text) and not is_list) else None
+    if only_formula:
+        return None
+    if len(text) <= _MAX_CHARACTERS and (formula := _write_signs(text)):
+        return formula
+    return find_expression(answer, [reference])
+
+
+def _write_signs(text: str) -> str | None:
+    """Return a formula in words with signs: ten minus two times the square root of five; None for other texts."""
+    words = " ".join(read_number_words(text.lower().rstrip(".").replace("-", " ").split(), {}))
+    formula = words
+    for pattern, sign in _WORDED:
+        formula = pattern.sub(sign, formula)
+    formula = " ".join(formula.split())
+    return formula if formula != words and is_formula(formula) else None
+
+
+def _is_worded(answer: str) -> bool:
+    return len(answer) <= _MAX_CHARACTERS and _write_signs(unwrap(answer)) is not None
+
+
+@cache
+def _names() -> dict[str, str]:
+    return {_plain(name): names[0] for names in _TABLES["named"] for name in names}
+
+
+def _plain(text: str) -> str:
+    text = strip_markup(text) or text
+    return re.sub(rf"^{_AROUND}", "", " ".join(text.replace("$", "").lower().split()).rstrip(".!")).replace(" ", "")
+
+
+@lru_cache(maxsize=8192)
+def _named(text: str) -> str | None:
+    """Return the group of a named answer: DNE is "does not exist"; None for any other text."""
+    return _names().get(_plain(text)) if len(text) <= 60 else None
+
+
+def _compare_named(group: str, reference: str, answer: str) -> Decision | None:
+    if (other := _named(answer)) is not None:
+        return Decision(other == group, "formula", f"{other}, {group}")
+    is_value = len(answer) <= _MAX_CHARACTERS and is_formula(unwrap(answer)) and any(map(str.isdigit, answer))
+    return Decision(False, "formula", f"a value, {group}") if is_value and not verify(reference, answer) else None

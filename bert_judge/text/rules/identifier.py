@@ -1,0 +1,140 @@
+"""The reference is an identifier: a code, version, address, number of a standard, or a name with a number, numeral or initials.
+
+One more digit or letter is another one; hyphens and spaces, and the spelling of a numeral, are not.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from functools import lru_cache
+
+from bert_judge.text.dates import is_moment
+from bert_judge.text.extraction import unwrap
+from bert_judge.text.normalization import NUMBER_WORDS, normalize_words
+from bert_judge.text.rules.decision import Decision
+from bert_judge.text.rules.number import read_range, read_reference
+
+# Characters of a reference or an answer.
+_MAX_CHARACTERS = 80
+_MAY_BE = re.compile(
+    r"\d|[@#/_+♭♯§]|\b[IVX]+\b|[A-Za-z]\.[A-Za-z]|\b[A-Z]-[A-Z]\b|\b[A-Z]\.?\s|\A[^\w\s]+\Z|\b(?:sharp|flat)\b"
+    rf"|\b(?:{'|'.join(word.capitalize() for word in NUMBER_WORDS)})\b"
+)
+# In one spelling: § 19, O+, F♯, version 1.2.
+_SPELLINGS = [
+    (re.compile(r"\b(?:section|sect?\.)\s?(?=\d)", re.IGNORECASE), "§"),
+    (re.compile(r"(?<=\b[ABO])\s(?:rh\s)?pos(?:itive|\.)?|(?<=\bAB)\spos(?:itive|\.)?", re.IGNORECASE), "+"),
+    (re.compile(r"(?<=\b[ABO])\s(?:rh\s)?neg(?:ative|\.)?|(?<=\bAB)\sneg(?:ative|\.)?", re.IGNORECASE), "-"),
+    (re.compile(r"(?<=\b[A-G])[\s-]sharp\b", re.IGNORECASE), "♯"),
+    (re.compile(r"(?<=\b[A-G])[\s-]flat\b", re.IGNORECASE), "♭"),
+    (re.compile(r"\b(?:version|ver\.|v\.?)\s?(?=\d)", re.IGNORECASE), ""),
+    (re.compile(r"#(?=[A-G](?![^\W_]))|(?<=\b[A-G])#"), "♯"),
+]
+_FORMULA = re.compile(r"[\\^=√<>*|]|^[(\[{].*[)\]}]$|\d\s?[+]\s?\d")
+# Scripts without spaces, in which a sentence is one token.
+_SPACELESS = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")
+_SINGLE = re.compile(r"\S+")
+_CHAIN = re.compile(r"[A-Za-z](?:-[A-Za-z])+")
+# No zero of a version is idle: 1.2 and 1.20.
+_VERSION = re.compile(r"\d\.\d")
+_NOTE = re.compile(r"[A-G][♯♭]?")
+_DIGITS = re.compile(r"\+?[\d\s()./-]+")
+_INITIAL = re.compile(r"[a-z]{1,3}")
+_INITIALS = re.compile(r"(?:\b[A-Z]\.\s?)+(?=[A-Z][a-z])")
+_ADDRESS = re.compile(r"\S+@\S+|\w+://\S+|(?:[\w.-]+/)+[\w.-]+|[\w-]+\.[a-z]{1,4}", re.IGNORECASE)
+
+
+def decide_identifier(question: str, reference: str, answer: str) -> Decision | None:
+    """Decide if the reference is an identifier and the answer is nothing but another one, or the same."""
+    if len(reference) > _MAX_CHARACTERS or len(answer) > _MAX_CHARACTERS or not _MAY_BE.search(reference):
+        return None
+    if read_reference(reference) or read_range(reference) or is_moment(unwrap(reference)):
+        return None
+    first, second = unwrap(reference), unwrap(answer)
+    if not (first and second) or _FORMULA.search(first):
+        return None
+    is_version = any(_VERSION.search(text) for text in (first, second))
+    if _key(first) == _key(second) or (_words(first) == _words(second) != () and not is_version):
+        return (
+            Decision(True, "identifier", f"same identifier: {second} = {first}") if _is_code(first) or _has_number(first) else None
+        )
+    return Decision(False, "identifier", f"another identifier: {second}, {first}") if _differ(first, second) else None
+
+
+def _spell(text: str) -> str:
+    text = unicodedata.normalize("NFKC", text)
+    for pattern, replacement in _SPELLINGS:
+        text = pattern.sub(replacement, text)
+    return text.strip()
+
+
+@lru_cache(maxsize=8192)
+def _key(text: str) -> str:
+    """Return a code without hyphens and spaces, where these are optional: B-12, ISBN and telephone numbers."""
+    text = _spell(text)
+    if _DIGITS.fullmatch(text):
+        text = re.sub(r"(?<=\.)\s+", "", text)
+        digits = re.sub(r"[\s()+-]", "", text)
+        return digits if len(re.sub(r"\D", "", digits)) >= 7 else text
+    has_both = any(map(str.isdigit, text)) and any(map(str.isalpha, text))
+    return re.sub(r"[\s-]", "", text) if has_both and not _ADDRESS.fullmatch(text) else " ".join(text.split())
+
+
+@lru_cache(maxsize=8192)
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(normalize_words(_spell(text)))
+
+
+def _has_number(text: str) -> bool:
+    return any(map(_has_digit, _words(text)))
+
+
+def _is_code(text: str) -> bool:
+    """Return whether a text is one token with a digit or a sign, or consists of digits or signs only."""
+    text = _spell(text)
+    if _SPACELESS.search(text):
+        return False
+    if _DIGITS.fullmatch(text) or _CHAIN.fullmatch(text) or _ADDRESS.fullmatch(text):
+        return True
+    is_signs = not any(map(str.isalnum, text)) and all(unicodedata.category(sign)[0] in "SMC" for sign in text)
+    has_sign = any(map(str.isdigit, text)) or (len(text) < 8 and text[-1:] in "+-♯♭")
+    return is_signs or bool(_SINGLE.fullmatch(text) and (has_sign or (text[:1] == "#" and len(text) > 1)))
+
+
+def _differ(first: str, second: str) -> bool:
+    """Return whether both texts are identifiers of one kind: codes, notes, or the same words with another number or initial."""
+    one, two = _spell(first), _spell(second)
+    if _is_code(first) and _is_code(second):
+        return _is_alike(one, two)
+    if _is_code(first) and _SINGLE.fullmatch(two) and (_NOTE.fullmatch(one) or len(two) < 8) and not two.islower():
+        # CO for CO2, A for A♭.
+        return one.startswith(two)
+    before, after = _words(first), _words(second)
+    has_two_initials = bool(_INITIALS.search(one) and _INITIALS.search(two))
+    return _differ_in(before, after, _has_digit) or (has_two_initials and _differ_in(before, after, _is_initial))
+
+
+def _is_alike(one: str, two: str) -> bool:
+    """Return whether two codes are of one form: both addresses, both digits, both signs, or both with letters and digits."""
+    forms = [
+        (bool(_ADDRESS.fullmatch(text)), bool(_DIGITS.fullmatch(text)), bool(_CHAIN.fullmatch(text)), any(map(str.isalnum, text)))
+        for text in (one, two)
+    ]
+    return forms[0] == forms[1]
+
+
+def _has_digit(word: str) -> bool:
+    return any(map(str.isdigit, word))
+
+
+def _is_initial(word: str) -> bool:
+    return bool(_INITIAL.fullmatch(word))
+
+
+def _differ_in(first: tuple[str, ...], second: tuple[str, ...], is_mark: Callable[[str], bool]) -> bool:
+    """Return whether two names have the same words besides their marks, and both have marks, but others."""
+    marks = [[word for word in words if is_mark(word)] for words in (first, second)]
+    others = [[word for word in words if not is_mark(word)] for words in (first, second)]
+    return bool(others[0]) and others[0] == others[1] and all(marks) and marks[0] != marks[1]
