@@ -138,11 +138,12 @@ _LATEX = [
     (re.compile(r"\\[()\[\]]"), ""),
 ]
 _DOLLARS = re.compile(r"\$\$?([^$\n]{1,200}?)\$\$?(?!\d)")
+_PLAIN_NUMBER = r"\d{1,3}(?:,\d{3})*(?:\.\d+)?|\d+(?:\.\d+)?"
 _ACCOUNTING = re.compile(
-    rf"\((?P<sign>\$|€|£)?\s?(\d[\d,.]*)\)(?=\s?%|\s(?:{_alternatives(_TABLES['scales'])})|\s?\Z)", re.IGNORECASE
+    rf"\((?P<sign>\$|€|£)?\s?({_PLAIN_NUMBER})\)(?=\s?%|\s(?:{_alternatives(_TABLES['scales'])})|\s?\Z)", re.IGNORECASE
 )
 _MINUS_WORD = re.compile(r"\b(?:negative|minus)\s(?=[$€£]?\.?\d)", re.IGNORECASE)
-_SIGNED_ACCOUNTING = re.compile(r"([$€£])\s?\((\d[\d,.]*)\)")
+_SIGNED_ACCOUNTING = re.compile(rf"([$€£])\s?\(({_PLAIN_NUMBER})\)")
 _HALVES = [
     (re.compile(r"\b(?:an?|one|1) (\w+) and (?:a|one|1) half\b"), r"1.5 \1"),
     (re.compile(r"\b(?:an?|one|1) quarter of an?\b"), "0.25"),

@@ -34,6 +34,7 @@ _AROUND = _TABLES["around"]
 _WORDED = [(re.compile(pattern), sign) for pattern, sign in _TABLES["worded"]]
 _WORDS = re.compile(r"\\(?:mathrm|text|operatorname)\s?\{\s?[^{}]*[A-Za-z]{2}|[\u4e00-\u9fff]")
 _UPRIGHT = re.compile(r"\\(?:mathrm|mathbf|mathit)\s?\{\s?([A-Za-z])\s?\}")
+_DECIMAL = re.compile(r"[-−]?\d*\.\d+")
 _IMAGINARY = re.compile(r"(?<=\d)j(?![A-Za-z])|(?<![A-Za-z\\])j(?![A-Za-z])")
 
 
@@ -50,7 +51,7 @@ def decide_formula(question: str, reference: str, answer: str) -> Decision | Non
     if not is_number and not (_MATH.search(expected) and is_formula(expected)):
         return None
     given = _expression(reference, answer, only_formula=is_number)
-    if given is None or (expected[0] in _BRACKETS and unwrap(given)[:1] not in (*_BRACKETS, "\\")):
+    if given is None or (expected[0] in _BRACKETS and read_reference(given)):
         # An interval may be a tolerance.
         return None
     if re.sub(r"\s", "", rewrite_notation(expected)) == re.sub(r"\s", "", rewrite_notation(given)):
@@ -60,6 +61,9 @@ def decide_formula(question: str, reference: str, answer: str) -> Decision | Non
         given = _IMAGINARY.sub("i", given)
     equal = verify(expected, given)
     is_whole = is_formula(unwrap(answer)) or _is_worded(answer)
+    if not equal and _DECIMAL.fullmatch(unwrap(given)):
+        # A rounded value.
+        return None
     # Words in a formula are read as products of letters.
     if equal is None or not (equal or (is_whole and not _WORDS.search(expected + given))):
         return None

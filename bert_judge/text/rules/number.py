@@ -27,13 +27,13 @@ _ASKS_PERCENT = re.compile(r"%|\bper\s?cent|\bpct\b|percentage|prozent", re.IGNO
 _ASKS_LOSS = re.compile(r"\b(?:decreas|declin|drop|fall|fell|lose|loss|lower|reduc|shrink|shrank|below)", re.IGNORECASE)
 # Of these words around a number, the answer states no single value.
 HEDGE = re.compile(
-    r"\b(?:not|no|nor|or|either|between|at least|at most|(?:more|less|fewer|greater|higher|lower) than|over|under|up to"
-    r"|maybe|perhaps|possibly|from|until|without|except|every|each|another|cannot|unknown|unsure)\b|n['’]t\b|[<>≤≥±?]",
+    r"\b(?:not|no|nor|or|either|between|maybe|perhaps|possibly|except|without|another|cannot|unknown|unsure)\b|n['’]t\b|[<>≤≥±?]"
+    r"|\b(?:at least|at most|(?:more|less|fewer|greater|higher|lower) than|over|under|up to|from|until|every|each)\s\S{0,3}\d",
     re.IGNORECASE,
 )
 # A calculation or a formula, of which a number is a part.
 _CALCULATION = re.compile(r"\\[a-z]|[√π^*+=]|\d\s?[/×]\s?\d")
-_CONCLUSION = re.compile(r"(?:[=≈]|\b(?:so|therefore|thus|hence|which is|equals)\b)([^=≈]{1,100})\Z", re.IGNORECASE)
+_CONCLUSION = re.compile(r"(?s:.*)(?:[=≈]|\b(?:so|therefore|thus|hence|which is|equals)\b)([^=≈]{1,100})\Z", re.IGNORECASE)
 _RANGE = re.compile(r"(?:between |from )?([$€£]?[\d.,]*\d)\s?(?:[-–—]|to|and|bis|à|until)\s?([$€£]?\d.*)", re.IGNORECASE)
 # A decimal or two numbers.
 _PAIR = re.compile(r"-?[1-9]\d*,\d{1,2}")
@@ -42,6 +42,8 @@ _CAPITAL = re.compile(r"[A-Z][a-z]{2}")
 # Characters of an answer around its only number.
 _MAX_SENTENCE = 200
 _MAX_REFERENCE = 60
+# 25 degrees may be degrees Celsius.
+_DEGREES = {(("angle", 1),), (("temperature", 1),)}
 # Seconds of an average month.
 _MONTH = 2_629_746
 _NEARLY = Fraction(3, 1000)
@@ -192,7 +194,8 @@ def names_another_unit(expected: Quantity, given: Quantity) -> str:
         both = expected.currencies | given.currencies
         is_same = bool(expected.currencies & given.currencies) or ("cent" in both and bool(both & _WITH_CENTS))
     elif expected.unit and given.unit:
-        is_same = _base(expected.unit)[0] == _base(given.unit)[0]
+        dimensions = {_base(unit)[0] for unit in (expected.unit, given.unit)}
+        is_same = len(dimensions) == 1 or dimensions == _DEGREES
     else:
         is_same = expected.kind not in ("currency", "unit") or not (given.kind or given.noun)
     return "" if is_same else f"{_unit_text(expected)}, {_unit_text(given)}"
@@ -229,7 +232,8 @@ def _convert_to(expected: Quantity, quantity: Quantity) -> Quantity:
     ratio = _base(unit)[1] / _base(target)[1]
     value = quantity.value * ratio + (unit.offset - target.offset) / target.factor
     is_decimal = re.fullmatch(r"10*", str(max(ratio, 1 / ratio))) is not None
-    return replace(quantity, value=value, step=quantity.step * ratio, is_converted=not is_decimal)
+    is_converted = not is_decimal or unit.offset != target.offset
+    return replace(quantity, value=value, step=quantity.step * ratio, is_converted=is_converted)
 
 
 def _base(unit: Unit) -> tuple[tuple[tuple[str, int], ...], Fraction]:
@@ -260,7 +264,8 @@ def _is_rounded(question: str, expected: Quantity, given: Quantity) -> bool | No
         # Rounded further than the reference.
         return None if difference <= given.step else False
     # Calculated from rounded numbers.
-    if difference <= largest * _NEARLY and digits >= (4 if has_decimals else 5):
+    is_amount = has_decimals or expected.scale > 1 or expected.kind == "currency"
+    if is_amount and digits >= 4 and difference <= largest * _NEARLY:
         return None
     # Truncated, or another last digit after the point.
     return None if digits >= 2 and has_decimals and difference <= step else False

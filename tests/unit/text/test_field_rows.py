@@ -24,7 +24,16 @@ FILES = sorted(FOLDER.rglob("*.jsonl"))
 # Share of right verdicts, of every rule in every file.
 ALLOWED = 0.95
 # Lowest share of the rows of `general` that `decide` decides, by class.
-DECIDED: Mapping[str, float] = {"10-dates-and-times-in-numerals": 0.9}
+DECIDED: Mapping[str, float] = {
+    "02-figures-of-reports": 0.8,
+    "06-less-than-was-asked-for": 0.6,
+    "10-dates-and-times-in-numerals": 0.9,
+    "11-units-and-conversions": 0.95,
+    "12-currencies": 0.95,
+    "13-powers-of-ten-and-thousands": 0.95,
+    "20-codes-versions-and-names-one-sign-apart": 0.95,
+    "28-mathematics-under-the-default-judge": 0.8,
+}
 
 
 @pytest.fixture(scope="module")
