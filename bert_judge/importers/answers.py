@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from bert_judge.importers import options as option_lists
-from bert_judge.importers.column_names import OPTION, get_cell, reference_separator
+from bert_judge.importers.column_names import MARK, OPTION, are_marked, get_cell, reference_separator
 from bert_judge.tables.readers import values
 from bert_judge.tables.readers.rows import Record
 
@@ -17,8 +17,7 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 NO_REFERENCE = "no reference"
-# The grade before promptfoo's answers, `[PASS] (1.00)`, and its reason behind them.
-_MARK = re.compile(r"\[(PASS|FAIL|ERROR)\](?:\s+\(\d+\.\d\d(?:,[^)\n]*)?\)(?=\n|$))?\s*")
+# The reason of a mark, behind the answer.
 _MARK_REASON = re.compile(r"\n\s*\n(?:Pass|Fail) Reason: .*", re.DOTALL)
 
 
@@ -88,7 +87,7 @@ def make_column_reader(columns: Mapping[str, str], is_csv: bool = False, sample:
         log.warning("%s references are lists written as texts, e.g. %.60s; each member is read as a reference", share, literals[0])
     # Exports of traces write both as objects.
     are_literals = are_literals and all(map(_is_literal, cells_of("candidate")))
-    are_marked = all(isinstance(cell, str) and _MARK.match(cell) for cell in cells_of("candidate"))
+    has_marks = are_marked(cells_of("candidate"))
     separator = reference_separator(columns.get("references", ""), sample)
     index_base = option_lists.find_index_base([(cell_of(record, "references"), options_of(record)) for record in sample], is_csv)
 
@@ -101,7 +100,7 @@ def make_column_reader(columns: Mapping[str, str], is_csv: bool = False, sample:
         if separator and isinstance(values.parse_literal(references), str):
             references = references.split(separator)
         candidate, label = cell_of(record, "candidate"), _optional(values.parse_label, cell_of(record, "label"), None)
-        if are_marked and (mark := _MARK.match(str(candidate))):
+        if has_marks and (mark := MARK.match(str(candidate))):
             candidate = _MARK_REASON.sub("", candidate[mark.end() :])
             label = {"PASS": 1.0, "FAIL": 0.0}.get(mark[1]) if label is None else label
         aliases: list[str] = _optional(lambda cell: values.parse_texts(cell, is_csv=True), cell_of(record, "aliases"), [])

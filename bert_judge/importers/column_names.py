@@ -11,7 +11,7 @@ from bert_judge.importers.name_words import (
     has_role_words,
     has_usual_name,
     is_ambiguous,
-    is_in_metadata,
+    is_in_unknown_object,
     is_model_answer,
     is_students,
     may_have_role,
@@ -35,6 +35,8 @@ RENAME = "rename it to {}".format
 # Role of a column with one option; the letter follows.
 OPTION = "option "
 EXAMPLE_CHARACTERS = 30
+# The grade before promptfoo's answers, `[PASS] (1.00)`.
+MARK = re.compile(r"\[(PASS|FAIL|ERROR)\](?:\s+\(\d+\.\d\d(?:,[^)\n]*)?\)(?=\n|$))?\s*")
 _OPTION_COLUMN = re.compile(r"(?:(?:option|choice|op|ending|answer)[\s_-]?)([a-j]|\d)|([A-J])", re.IGNORECASE)
 # The output of a grader: points, a mark, or a text or JSON that begins with a score.
 _GRADE = re.compile(
@@ -186,11 +188,16 @@ def _matching_columns(table: _Table, role: str, columns: Sequence[str], matched:
     if role == "question":
         columns = [name for name in columns if not table.sample or table.cells(name)]
     students = [name for name in columns if is_students(name)]
-    examples = [name for name in columns if is_model_answer(name)] if students else []
+    examples = [name for name in columns if is_model_answer(name)]
+    if examples and any(vocabulary()["words"]["pupil"] & set(split_words(name)) for name in table.columns):
+        students = students or [name for name in columns if is_ambiguous(name)]
+    examples = examples if students else []
     if role == "references":
-        columns = [name for name in columns if not is_in_metadata(name) or _varies(table, name)]
+        columns = [name for name in columns if not is_in_unknown_object(name) or _varies(table, name)]
     if role == "candidate":
         columns = [name for name in _drop_grades(table, columns, matched) if _holds_answers(table.cells(name))]
+        if marked := [name for name in columns if are_marked(table.cells(name))]:
+            return marked
         if students := [name for name in students if name in columns]:
             return [*students, *(name for name in examples if name not in matched.values())]
     names = vocabulary()["names"][role]
@@ -331,6 +338,11 @@ def get_cell(record: Record, column: str) -> Any:
     return get_path(record, *([column] if column in record else column.split(".")))
 
 
+def are_marked(cells: Sequence[Any]) -> bool:
+    """Return whether all cells begin with promptfoo's mark."""
+    return bool(cells) and all(isinstance(cell, str) and MARK.match(cell) for cell in cells)
+
+
 def reference_separator(references: str, sample: Sequence[Record]) -> str | None:
     """Return what separates the references in a text: ";" in the CSV file of TruthfulQA, else None."""
     names = {normalize(name) for record in sample[:1] for name in record}
@@ -361,7 +373,9 @@ def _find_fallback(table: _Table, role: str, names: Sequence[str], detected: Map
         cells = [cell for record in table.sample if (cell := get_cell(record, column)) is not None]
         if normalize(column) not in names or not cells or column == detected.get("label"):
             continue
-        if not may_have_role(column, role, tuple(table.columns)) or (is_in_metadata(column) and not _varies(table, column)):
+        if not may_have_role(column, role, tuple(table.columns)) or (
+            role == "references" and is_in_unknown_object(column) and not _varies(table, column)
+        ):
             continue
         is_index = "index" in normalize(column) or "idx" in normalize(column)
         has_options = any(known_role == "choices" or known_role.startswith(OPTION) for known_role in detected)

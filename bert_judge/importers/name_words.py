@@ -16,8 +16,6 @@ _PATH = re.compile(r"[^\W\d][\w-]*(?:[./][^\W\d][\w-]*)+")
 _REMARK = re.compile(r"\s*[(\[{]([^()\[\]{}]*)[)\]}]\s*")
 # What a remark in brackets may tell about the role, unlike a version or a unit.
 _REMARK_WORDS = ("gold", "correct", "model", "student")
-# promptfoo's: the provider and the prompt.
-_PROMPTFOO_OUTPUT = re.compile(r"\[[\w./-]+:[^\]]+\] .*", re.DOTALL)
 
 
 @cache
@@ -62,8 +60,6 @@ def is_model_answer(name: str) -> bool:
 def has_role_words(name: str, role: str) -> bool:
     """Return whether the words of a name are those of a role, e.g. a gold word and an answer word."""
     words, role_words = split_words(name), vocabulary()["words"]
-    if role == "candidate" and _PROMPTFOO_OUTPUT.fullmatch(name):
-        return True
     if not words or is_ambiguous(name):
         return False
     has_text = words[-1] == "text" and len(words) > 1
@@ -110,13 +106,23 @@ def may_have_role(name: str, role: str, columns: tuple[str, ...]) -> bool:
             )
         if role == "references" and part in folders["metadata"]:
             return is_sure_reference(name)
-        return part in folders[role] or has_usual_name(part, role) or has_role_words(part, role)
+        if part in folders[role] or has_usual_name(part, role) or has_role_words(part, role):
+            return True
+        # Whatever its name is, an object with a question and its references is the row.
+        other = {"question": "references", "references": "question"}.get(role)
+        return (
+            other is not None and not vocabulary()["words"]["judge"] & set(split_words(part)) and _is_row(name, columns, (other,))
+        )
 
     return all(map(may_hold, objects))
 
 
-def is_in_metadata(name: str) -> bool:
-    return any(normalize(part) in vocabulary()["folders"]["metadata"] for part in _objects(name))
+def is_in_unknown_object(name: str) -> bool:
+    """Return whether a key is in an object that may describe something else than the row."""
+    folders = vocabulary()["folders"]
+    known = {*folders["row"], *folders["input"], *folders["references"]}
+    parts = [part for part in _objects(name) if not has_role_words(part, "references") and not has_usual_name(part, "references")]
+    return any(normalize(part) not in known for part in parts)
 
 
 def is_sure_reference(name: str) -> bool:

@@ -83,25 +83,25 @@ def _write_markdown(file: TextIO, chunk: Chunk, new: NewColumns) -> None:
 @contextmanager
 def _open_workbook(source: Path, path: Path, new: Sequence[str]) -> Iterator[Callable[[Chunk, NewColumns], None]]:
     """Write the new columns into the first sheet of a copy, which keeps formulas and the other sheets."""
-    workbook = workbooks.load(source, read_only=False)
-    sheet = workbook.worksheets[0]
-    # The rows that were read: a formula without a result leaves a row blank there and not here.
-    header_row, header, rows = workbooks.read_table(workbooks.load(source, read_only=True))
-    first = sheet.max_column + 1 if sheet.max_column > len(header) else len(header) + 1
-    for column, name in enumerate(new, first):
-        sheet.cell(header_row, column, name)
+    with workbooks.open_workbook(source, read_only=False) as workbook, workbooks.open_workbook(source, read_only=True) as values:
+        sheet = workbook.worksheets[0]
+        # The rows that were read: a formula without a result leaves a row blank there and not here.
+        header_row, header, rows = workbooks.read_table(values)
+        first = max(sheet.max_column, len(header)) + 1
+        for column, name in enumerate(new, first):
+            sheet.cell(header_row, column, name)
 
-    def write(chunk: Chunk, columns: NewColumns) -> None:
-        # The rows come first, so that none is read too many when the chunk ends.
-        for values, (number, _) in zip(zip(*columns.values(), strict=True), rows, strict=False):
-            for column, value in enumerate(values, first):
-                cell = sheet.cell(number, column, value)
-                if isinstance(value, str):
-                    # A text that begins with = is no formula.
-                    cell.data_type = "s"
+        def write(chunk: Chunk, columns: NewColumns) -> None:
+            # The cells come first, so that no row is read too many when the chunk ends.
+            for cells, (number, _) in zip(zip(*columns.values(), strict=True), rows, strict=False):
+                for column, value in enumerate(cells, first):
+                    cell = sheet.cell(number, column, value)
+                    if isinstance(value, str):
+                        # A text that begins with = is no formula.
+                        cell.data_type = "s"
 
-    yield write
-    workbook.save(path)
+        yield write
+        workbook.save(path)
 
 
 def _write_lines(file: TextIO, path: Path, chunk: Chunk, new: NewColumns) -> None:

@@ -4,7 +4,7 @@ import csv
 import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -216,7 +216,7 @@ def _open_markdown(container: Container) -> Iterator[tuple[list[str], Iterator[l
 
 @contextmanager
 def _open_workbook(container: Container) -> Iterator[tuple[list[str], Iterator[list[Any]], Callable[[], float]]]:
-    with closing(workbooks.load(container.path, read_only=True)) as workbook:
+    with workbooks.open_workbook(container.path, read_only=True) as workbook:
         _, header, rows = workbooks.read_table(workbook)
         yield header, (cells for _, cells in rows), lambda: 1.0
 

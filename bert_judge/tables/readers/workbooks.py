@@ -1,6 +1,7 @@
 """Excel workbooks (.xlsx): the first sheet is a table whose header is the first row with two or more filled cells."""
 
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -12,8 +13,9 @@ from bert_judge.tables.readers.limits import check_archive
 NumberedRow = tuple[int, list[Any]]
 
 
-def load(path: Path, *, read_only: bool) -> Any:
-    """Return a workbook, with the last results of its formulas if it is read only.
+@contextmanager
+def open_workbook(path: Path, *, read_only: bool) -> Iterator[Any]:
+    """Open a workbook, with the last results of its formulas if it is read only.
 
     Raises:
         InputError: openpyxl is not installed, or cannot read the file.
@@ -26,12 +28,15 @@ def load(path: Path, *, read_only: bool) -> Any:
         raise InputError(
             f"{path}: an Excel workbook needs openpyxl; run pip install openpyxl, or save it as CSV (UTF-8)"
         ) from error
-    try:
-        check_archive(path)
-        # A stream, because openpyxl refuses names with another ending.
-        return openpyxl.load_workbook(path.open("rb"), read_only=read_only, data_only=read_only)
-    except (InvalidFileException, BadZipFile, KeyError, ValueError, TypeError, SyntaxError) as error:
-        raise InputError(f"{path}: not a readable Excel workbook ({error}); save it as CSV (UTF-8)") from error
+    # A stream, because openpyxl refuses names with another ending.
+    with path.open("rb") as stream:
+        try:
+            check_archive(path)
+            workbook = openpyxl.load_workbook(stream, read_only=read_only, data_only=read_only)
+        except (InvalidFileException, BadZipFile, KeyError, ValueError, TypeError, SyntaxError) as error:
+            raise InputError(f"{path}: not a readable Excel workbook ({error}); save it as CSV (UTF-8)") from error
+        with closing(workbook):
+            yield workbook
 
 
 def read_table(workbook: Any) -> tuple[int, list[str], Iterator[NumberedRow]]:
