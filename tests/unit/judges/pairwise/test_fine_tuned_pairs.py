@@ -88,3 +88,24 @@ def test_a_judge_of_pairs_explains_if_its_data_did(tmp_path: Path) -> None:
     explained = FineTunedPairJudge.load(tmp_path / "mine", "mine", DEFAULTS | {"reasoning": True}).compare(pairs)
     assert [preference.score for preference in explained] == [preference.score for preference in fast]
     assert (explained[0].forward.completion_tokens or 0) > 1
+
+
+def test_swap_augmentation_makes_a_judge_consistent(tmp_path: Path) -> None:
+    """In every training pair the first answer is the better one. Without swaps the position is all there is to learn."""
+    rows = pair_rows(
+        "A" * 120,
+        question=[f"Q{n}?" for n in range(120)],
+        answer_a=[f"Paris {n % 10}" for n in range(120)],
+        answer_b=[f"zebra {n % 10}" for n in range(120)],
+    )
+    prepare(
+        {"repository": str(tiny_models.causal_lm(tmp_path / "base")), "revision": None, "remote_code": False}, tmp_path / "b.json"
+    )
+    tables.write(rows[tables.PAIRS.names], tmp_path / "pairs.parquet", tables.PAIRS, {})
+    consistency = {}
+    for swap_ratio in (0.0, 0.5):
+        settings = tuning(swap_ratio=swap_ratio, epochs=8.0, learning_rate=1e-2, max_length=128)
+        train_judge(spec(settings), [tmp_path / "pairs.parquet"], tmp_path / "b.json", tmp_path / "mine", tmp_path / "work")
+        result = json.loads((tmp_path / "mine" / "metrics.json").read_text())["validation"]
+        consistency[swap_ratio] = result["consistency"]
+    assert consistency[0.5] > 0.8 > consistency[0.0] + 0.3
