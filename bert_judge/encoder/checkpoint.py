@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from transformers import AutoConfig, AutoModelForSequenceClassification, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import AutoModelForSequenceClassification, PreTrainedModel, PreTrainedTokenizerBase
 
 from bert_judge import __version__, tables
 from bert_judge.assets import pretrained
@@ -143,8 +143,7 @@ def load(folder: str | Path, settings: Input | None = None, seed: int = 0) -> Ch
     folder = Path(folder)
     if not (folder / "config.json").is_file():
         raise InputError(f"{folder}: no judge and no backbone: config.json is missing")
-    if (folder / JUDGE_FILE).is_file():
-        check_folder(folder)
+    check_folder(folder)
     tokenizer = pretrained.load_tokenizer(folder)
     if tokenizer.pad_token_id is None:
         raise InputError(f"{folder}: its tokenizer has no padding token; name one as pad_token in tokenizer_config.json")
@@ -160,6 +159,7 @@ def load(folder: str | Path, settings: Input | None = None, seed: int = 0) -> Ch
         model = pretrained.load_classifier(folder, logits=2, new_head=not trained)
     encoder = RowEncoder(tokenizer, metadata.input, max_input_length(model))
     _resize_embeddings(model, tokenizer)
+    _check_tokens(model, tokenizer, folder)
     return Checkpoint(model.float().eval(), tokenizer, encoder, metadata, trained)
 
 
@@ -200,6 +200,14 @@ def _resize_embeddings(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBas
         weight[num_embeddings:] = weight[separator]
 
 
+def _check_tokens(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folder: Path) -> None:
+    """Refuse a tokenizer with ids that have no embedding, for which some backends read other memory."""
+    ids = [*tokenizer.get_vocab().values(), *tokenizer("a", "b")["input_ids"], cast(int, tokenizer.pad_token_id)]
+    count = cast(torch.nn.Embedding, model.get_input_embeddings()).num_embeddings
+    if max(ids) >= count or min(ids) < 0:
+        raise InputError(f"{folder}: its tokenizer has the id {max(ids)}, and the model {count:,} embeddings; download it again")
+
+
 @torch.no_grad()
 def round_weights(model: PreTrainedModel) -> None:
     """Round every matrix of a model, in place, to values that its file of integers can hold."""
@@ -224,7 +232,7 @@ def _load_int8(folder: Path) -> PreTrainedModel:
     """Load a model in float32. Raises InputError: the file is damaged, or does not match config.json."""
     try:
         tensors = load_file(folder / WEIGHTS_FILE)
-        config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        config = pretrained.load_config(folder)
         pretrained.check_size(AutoModelForSequenceClassification, config, folder)
         for name in (name for name in tensors if name.endswith(SCALE)):
             if tensors[name].shape != (len(tensors[name.removesuffix(SCALE)]), 1):

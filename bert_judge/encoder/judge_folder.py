@@ -33,22 +33,27 @@ def fingerprint(folder: Path) -> str:
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a judge's folder with links to files outside it, or whose files are not those that were published.
+    """Refuse a folder with something that is no file, and a judge's with links out of it, or with other files than published.
 
     A judge may come from a stranger. The cache of the hub, whose snapshots link to its own blobs, is allowed.
     """
     root = folder.resolve()
     allowed = (root, root.parent.parent / "blobs") if root.parent.name == "snapshots" else (root,)
+    is_judge = (folder / JUDGE_FILE).is_file()
     for path in sorted(folder.iterdir()):
-        if path.is_symlink() and not any(map(path.resolve().is_relative_to, allowed)):
+        # A pipe would be read forever; a link in a circle is neither.
+        if not path.is_file() and not path.is_dir():
+            raise InputError(f"{path}: is neither a file nor a folder; remove it, or download the judge again")
+        if is_judge and path.is_symlink() and not any(map(path.resolve().is_relative_to, allowed)):
             raise InputError(f"{path}: is a link to a file outside the judge's folder; replace it by the file, if you trust it")
     if (folder / CHECKSUMS).is_file():
         _verify_checksums(folder)
 
 
 def write_checksums(folder: Path) -> None:
-    """Write the SHA-256 of all files of a folder but its card, in the format of `sha256sum`."""
-    files = sorted(path for path in folder.iterdir() if path.is_file() and path.suffix != ".md")
+    """Write the SHA-256 of the files that decide a judge's verdicts, in the format of `sha256sum`; not of its card and records."""
+    records = {METRICS, SEEN_ROWS, CHECKSUMS}
+    files = sorted(path for path in folder.iterdir() if path.is_file() and path.suffix != ".md" and path.name not in records)
     text = "".join(f"{_hash_file(path)}  {path.name}\n" for path in files)
     (folder / CHECKSUMS).write_text(text, "utf-8")
 

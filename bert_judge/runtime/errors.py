@@ -33,7 +33,15 @@ def suggest(name: str, known_names: Iterable[str]) -> str:
 
 
 def pip_install(extra: str) -> str:
-    """Return the command that installs the packages of an extra, wherever bert-judge itself was installed from."""
+    """Return the command that installs what is missing of an extra, wherever bert-judge itself was installed from."""
     requirements = [Requirement(line) for line in importlib.metadata.requires("bert-judge") or [] if "extra ==" in line]
     needed = [requirement for requirement in requirements if requirement.marker and requirement.marker.evaluate({"extra": extra})]
+    needed = [requirement for requirement in needed if not _is_installed(requirement)] or needed
     return shlex.join(["pip", "install", *(f"{requirement.name}{requirement.specifier}" for requirement in needed)])
+
+
+def _is_installed(requirement: Requirement) -> bool:
+    try:
+        return requirement.specifier.contains(importlib.metadata.version(requirement.name), prereleases=True)
+    except importlib.metadata.PackageNotFoundError:
+        return False

@@ -32,12 +32,18 @@ PAGE = Path(__file__).with_name("page")
 JudgeResponse = bodies.Judged | bodies.JudgedBatch | bodies.JudgedPair | bodies.JudgedPairs
 # Status → description, of all requests and of those with a body.
 REFUSALS = yaml.safe_load(Path(__file__).with_name("refusals.yaml").read_text("utf-8"))
+# Of requests that are validated by `decisions`, whose errors say what can be answered.
+DECISION_SCHEMAS = yaml.safe_load(Path(__file__).with_name("decision_schemas.yaml").read_text("utf-8"))
 # Status for a request whose client disconnected before the answer, as in nginx.
 CLIENT_CLOSED_REQUEST = 499
 
 
 def _describe(refusals: Mapping[int, str], model: type[BaseModel] = bodies.ErrorBody) -> dict[int | str, dict[str, Any]]:
     return {status: {"model": model, "description": text} for status, text in refusals.items()}
+
+
+def _describe_body(name: str) -> dict[str, Any]:
+    return {"requestBody": {"content": {"application/json": {"schema": DECISION_SCHEMAS[name]}}}}
 
 
 class _StrictRequest(Request):
@@ -94,6 +100,7 @@ def make_app(pool: JudgePool, limits: Limits, metrics: Metrics) -> FastAPI:
         lifespan=run_judges,
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,
         responses=_describe(REFUSALS["all"]),
     )
     app.state.limits = limits
@@ -114,7 +121,9 @@ def make_app(pool: JudgePool, limits: Limits, metrics: Metrics) -> FastAPI:
         """Judge one answer (`candidate`) or several (`rows`), or compare two answers (`answer_a`, `answer_b`; `pairs`)."""
         return await _cancel_on_disconnect(request, _answer(pool, limits, body, _client(request)), limits.answer_seconds)
 
-    @app.post("/v1/decisions", responses=_describe(REFUSALS["all"] | REFUSALS["body"], bodies.DecisionErrorBody))
+    refusals = _describe(REFUSALS["all"] | REFUSALS["body"], bodies.DecisionErrorBody)
+
+    @app.post("/v1/decisions", responses=refusals, openapi_extra=_describe_body("decisions"))
     async def decide(body: dict[str, Any], request: Request) -> dict[str, Any]:
         """Answer questions of OpenAI's Decisions API about an answer and its references."""
         question = await _run_in_parser(request, decisions.parse, body)
@@ -122,7 +131,7 @@ def make_app(pool: JudgePool, limits: Limits, metrics: Metrics) -> FastAPI:
             request, decisions.decide(pool, limits, question, _client(request)), limits.answer_seconds
         )
 
-    @app.post("/v1/systemone", responses=_describe(REFUSALS["all"] | REFUSALS["body"], bodies.DecisionErrorBody))
+    @app.post("/v1/systemone", responses=refusals, openapi_extra=_describe_body("systemone"))
     async def decide_system_one(body: dict[str, Any], request: Request) -> dict[str, Any]:
         """Answer questions of TypeSafe's System One API about an answer and its references."""
         question = await _run_in_parser(request, decisions.parse_system_one, body)
@@ -223,7 +232,10 @@ async def _handle_input_error(_: Request, error: InputError) -> Response:
 async def _handle_http_error(request: Request, error: StarletteHTTPException) -> Response:
     path = request.scope["path"]
     messages = {404: f"{path}: not found", 405: f"{path}: {request.method} is not allowed"}
-    return error_response(RequestRejected(error.status_code, messages.get(error.status_code, str(error.detail))))
+    response = error_response(RequestRejected(error.status_code, messages.get(error.status_code, str(error.detail))))
+    # Allow, of a method that is not.
+    response.headers.update(error.headers or {})
+    return response
 
 
 async def _handle_validation_error(request: Request, error: RequestValidationError) -> Response:

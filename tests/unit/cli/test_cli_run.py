@@ -149,3 +149,20 @@ def test_the_wheel_has_the_workflow(tmp_path: Path) -> None:
     for name in ("Snakefile", "rules", "workflow_scripts", "profiles", "configs", "config.yaml", "report", "envs"):
         files = [path for path in [ROOT / name, *(ROOT / name).rglob("*")] if path.is_file() and "__pycache__" not in path.parts]
         assert files and all((built / path.relative_to(ROOT)).read_bytes() == path.read_bytes() for path in files)
+
+
+def test_a_second_run_in_a_folder_names_the_first_one(started: list[list[str]], tmp_path: Path) -> None:
+    (tmp_path / ".snakemake" / "locks").mkdir(parents=True)
+    (tmp_path / ".snakemake" / "locks" / "0.output.lock").write_text("results/x")
+    first = subprocess.Popen([sys.executable, "-c", "input()", "snakemake"], cwd=tmp_path, stdin=subprocess.PIPE)
+    code, output = run("mine.yaml", "scores")
+    assert (code, output.count("\n"), started) == (1, 1, [])
+    assert (
+        f"another run (process {first.pid}) is at work in this folder; wait for it to end, stop it with kill {first.pid}" in output
+    )
+    first.communicate(b"\n")
+    code, output = run("mine.yaml", "scores")
+    assert (code, output.count("\n"), started) == (1, 1, [])
+    assert "is locked by a run that was killed" in output and "--snakemake=--unlock" in output
+    assert run("mine.yaml", "scores", "--snakemake=--unlock")[0] == 0
+    assert started[0][-3:] != [] and "--unlock" in started[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +22,8 @@ from bert_judge.runtime.errors import InputError
 
 @pytest.fixture(scope="module")
 def stranger(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return Path(shutil.copytree(GENERAL_FOLDER, tmp_path_factory.mktemp("judges") / "stranger"))
+    ignore = shutil.ignore_patterns(judge_folder.CHECKSUMS)
+    return Path(shutil.copytree(GENERAL_FOLDER, tmp_path_factory.mktemp("judges") / "stranger", ignore=ignore))
 
 
 def write(file: str, text: str) -> Callable[[Path], None]:
@@ -54,6 +56,24 @@ def pickle_weights(folder: Path) -> None:
 def link_weights(folder: Path) -> None:
     (folder / WEIGHTS_FILE).rename(folder.parent / "elsewhere")
     (folder / WEIGHTS_FILE).symlink_to(folder.parent / "elsewhere")
+
+
+def pickle_alone(folder: Path) -> None:
+    """As a backbone of an older repository, with a pickle that would run a command."""
+    for file in ("judge.json", WEIGHTS_FILE, judge_folder.TREES_FILE):
+        (folder / file).unlink()
+    (folder / "pytorch_model.bin").write_bytes(b"cos\nsystem\n(S'exit 1'\ntR.")
+
+
+def link_to_itself(folder: Path) -> None:
+    (folder / judge_folder.TREES_FILE).unlink()
+    (folder / judge_folder.TREES_FILE).symlink_to(judge_folder.TREES_FILE)
+
+
+def give_a_token_another_id(folder: Path) -> None:
+    content = json.loads((folder / "tokenizer.json").read_text("utf-8"))
+    content["model"]["vocab"]["the"] = 1_000_000
+    write("tokenizer.json", json.dumps(content))(folder)
 
 
 def publish_and_alter(folder: Path) -> None:
@@ -89,6 +109,10 @@ SCALE = "bert.encoder.layer.0.output.dense.weight.scale"
         ),
         (set_tensor(SCALE, torch.full((384, 1), torch.inf)), r"dense\.weight' contain NaN or infinity"),
         (pickle_weights, "needs weights in safetensors"),
+        (pickle_alone, "its weights hold more than arrays, or are damaged"),
+        (lambda folder: os.mkfifo(folder / "vocab.txt"), r"vocab\.txt: is neither a file nor a folder"),
+        (link_to_itself, r"trees\.safetensors: is neither a file nor a folder"),
+        (give_a_token_another_id, "its tokenizer has the id 1000000, and the model 30,522 embeddings"),
         (link_weights, "is a link to a file outside the judge's folder"),
         (publish_and_alter, "is not the file that was published"),
         (write(judge_folder.CHECKSUMS, "x"), "SHA256SUMS"),
@@ -119,3 +143,16 @@ def test_a_published_folder_and_a_snapshot_of_the_hub_load(tmp_path: Path) -> No
         if file.is_file():
             (snapshot / file.name).symlink_to(f"../../blobs/{file.name}")
     assert BERTJudge(snapshot, backend="torch", precision="float32").predict(["Capital?"], ["Paris"], ["Paris"])[0] > 0.5
+
+
+def test_a_config_cannot_name_code_to_run(stranger: Path, tmp_path: Path) -> None:
+    """Of a repository of compiled kernels, which transformers would fetch."""
+    folder = Path(shutil.copytree(stranger, tmp_path / "judge"))
+    keys = {"_attn_implementation": "owner/repo", "attn_implementation": "owner/repo", "auto_map": {"AutoConfig": "evil.py"}}
+    for key, value in keys.items():
+        set_key("config.json", key, value)(folder)
+    judges = [BERTJudge(path, backend="torch", precision="float32") for path in (stranger, folder)]
+    scores = [judge.predict(["Capital?"], ["Paris"], ["It is Paris"]) for judge in judges]
+    assert scores[0] == scores[1]
+    implementations = [judge.checkpoint.model.config._attn_implementation for judge in judges]
+    assert implementations[0] == implementations[1] != "owner/repo"

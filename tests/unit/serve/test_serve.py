@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from serve_clients import JSON, Exact, Short, client, row
+from serve_clients import JSON, Exact, Short, client, guarded, row, running
 
 from bert_judge.integrations import judging
 from bert_judge.runtime.errors import InputError
@@ -194,6 +196,37 @@ def test_other_places_say_so_in_the_same_form(method: str, path: str, status: in
         answer = http.request(method, path)
     assert answer.status_code == status
     assert set(answer.json()) == {"error"}
+    assert ("allow" in answer.headers) == (status == 405)
+
+
+def test_a_path_with_a_slash_too_many_is_not_found() -> None:
+    with client() as http:
+        assert http.post("/v1/judge/", json=row(), follow_redirects=False).status_code == 404
+
+
+@pytest.mark.parametrize(("path", "required"), [("decisions", {"questions", "input"}), ("systemone", {"questions", "state"})])
+def test_the_schema_of_decisions_says_what_is_needed(path: str, required: set[str]) -> None:
+    with client() as http:
+        described = http.get("/openapi.json").json()["paths"][f"/v1/{path}"]["post"]["requestBody"]
+        schema = described["content"]["application/json"]["schema"]
+        assert (described["required"], set(schema["required"])) == (True, required)
+        assert schema["properties"].keys() == {"model", *required}
+        for key in required:
+            body = {"questions": [], "input": "", "state": {}} | {key: 3}
+            assert http.post(f"/v1/{path}", json=body).status_code == 422
+
+
+def test_a_client_above_the_limit_of_connections_reads_the_refusal_though_it_is_still_writing() -> None:
+    limits = Limits(rate=0)
+    with running(*guarded(Exact(), limits), limits, connections=1) as (address, _):
+        host, port = address.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port))) as first, socket.create_connection((host, int(port))) as second:
+            first.sendall(b"GET /health HTTP/1.1\r\n")
+            time.sleep(0.2)
+            # With the connection cut off, this would be a broken pipe.
+            for _ in range(40):
+                second.sendall(b"x" * 100_000)
+            assert second.recv(100).startswith(b"HTTP/1.1 503 ")
 
 
 def test_another_content_type_is_refused() -> None:

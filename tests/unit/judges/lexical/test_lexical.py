@@ -15,7 +15,7 @@ from rouge_score.rouge_scorer import RougeScorer
 
 from bert_judge.judges.lexical.judge import LexicalJudge
 from bert_judge.judges.protocol import Label, Row
-from bert_judge.text.word_metrics import rouge_l_f, rouge_l_recall
+from bert_judge.text.word_metrics import common_subsequence_length, rouge_l_f, rouge_l_recall
 
 QUESTION = "Which city?\n(A) Paris\n(B) London\n(C) New York\n(D) New York City"
 LETTERS = "Which vitamin?\n(A) B\n(B) C\n(C) A"
@@ -230,6 +230,24 @@ class _Split:
 
 
 WORDS = st.lists(st.sampled_from(["a", "b", "c", "d", "é", "北"]), min_size=1, max_size=30)
+
+
+def test_rouge_of_the_longest_texts_takes_few_steps() -> None:
+    """A table of 1,000 by 5,000 words took more than a second for an answer of as many equal words."""
+    steps = 0
+
+    def count(frame: Any, event: str, argument: Any) -> Any:
+        nonlocal steps
+        steps += 1
+        return count
+
+    sys.settrace(count)
+    try:
+        length = common_subsequence_length(["ﬁ"] * 2000, ["ﬁ"] * 100_000)
+    finally:
+        sys.settrace(None)
+    assert length == 1000
+    assert steps < 500_000
 
 
 @given(WORDS, WORDS)

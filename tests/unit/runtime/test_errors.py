@@ -1,0 +1,14 @@
+"""Remedies in error messages."""
+
+import importlib.metadata
+
+import pytest
+
+from bert_judge.runtime.errors import pip_install
+
+
+def test_only_what_is_missing_of_an_extra_is_to_be_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = ["numpy>=1; extra == 'serve'", "no-such-package>=2; extra == 'serve'", "numpy>=999; extra == 'other'"]
+    monkeypatch.setattr(importlib.metadata, "requires", lambda _: lines)
+    assert pip_install("serve") == "pip install 'no-such-package>=2'"
+    assert pip_install("other") == "pip install 'numpy>=999'"
