@@ -16,8 +16,8 @@ import timing
 import torch
 
 from bert_judge.judges.bert.judge import BERTJudge
+from bert_judge.text.answer_text import normalize_inputs
 from bert_judge.text.features import FeatureExtractor
-from bert_judge.text.visible_text import normalize_inputs
 
 
 def main() -> None:

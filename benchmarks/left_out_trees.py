@@ -29,8 +29,8 @@ from bert_judge.config import files as config_files
 from bert_judge.judges.bert import stacker
 from bert_judge.judges.prior_shift import PriorShiftJudgeConfig
 from bert_judge.judges.prior_shift.estimate import estimate_base_rate, shift_prior
+from bert_judge.text.answer_text import normalize_inputs
 from bert_judge.text.features import FeatureExtractor
-from bert_judge.text.visible_text import normalize_inputs
 
 RULE = "rouge_l_recall_lenient"
 PRIOR_STRENGTH = PriorShiftJudgeConfig.model_fields["prior_strength"].default

@@ -20,8 +20,8 @@ from bert_judge.encoder.encoding import EncodedRow
 from bert_judge.judges.bert import stacker
 from bert_judge.judges.bert.judge import BERTJudge
 from bert_judge.runtime.hardware import best_dtype
+from bert_judge.text.answer_text import normalize_inputs
 from bert_judge.text.features import FeatureExtractor
-from bert_judge.text.visible_text import normalize_inputs
 
 LENGTH, WORD_IDS = 200, (1_000, 30_000)
 # Rows that one process computes features for: enough to time, few enough not to wait for.

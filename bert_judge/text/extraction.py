@@ -92,6 +92,8 @@ _EXPLANATION = re.compile(r"\W*(?:i hope|explanation|because|since|reason|ration
 _HASHES_ANSWER = re.compile(r"[^\S\n]*+(?:[-+−$€£¥\\(\d]|[^#\s][^\n]*\s*\Z)")
 # The mark of a Markdown quotation; "> 5" is a relation.
 QUOTATION = re.compile(r"^[^\S\n]{0,3}>[^\S\n](?=[A-Z][a-z]|[^\x00-\x7f]{2})", re.MULTILINE)
+# Characters of an answer that may be in wrappers.
+_MAX_WRAPPED = 700
 _DECORATION = " \t\r\n*_`~\"'“”«»「」『』‘’"
 # Decoration that is part of an answer: the negation of ~p, the derivative f', the factorial n!.
 _NEGATED = re.compile(r"[\s\"'`*]*(~(?=\w))")
@@ -106,6 +108,17 @@ _WRAPPED_WHOLE = re.compile(
     r"|<(?P<tag>b|i|em|strong|u|code|p)>(?P<marked>.+)</(?P=tag)>",
     re.DOTALL,
 )
+# What models and programs put around a short answer: the number of a list, a status, a label, a citation, a link.
+_LINK = re.compile(r"\[([^\[\]\n]{1,200})\]\((?:https?://|www\.|/|#)[^()\s]{0,500}(?:\([^()\s]{0,100}\)[^()\s]{0,100})?\)")
+_BEFORE_SHORT_ANSWER = re.compile(
+    r"(?:(?:\d{1,2}[.)]|[-*•>]|#{1,6})\s+(?=\S)|=\s*(?=\S)|\[(?:PASS|FAIL|OK|ERROR)(?:ED)?\]\s*|\((?:Final\s)?Answer\)\s*"
+    rf"|(?!(?:\w+\s)?{phrase_pattern('denial')})[*_]{{0,2}}[^\W\d_]{{1,20}}(?:\s[^\W\d_]{{1,15}}){{0,2}}[*_]{{0,2}}\s?(?:[:➡→]\ufe0f?[*_]{{0,2}}\s+|：\s*)(?=\S)){{1,2}}",
+    re.IGNORECASE,
+)
+_CITATION = (
+    r"\[\^?\d{1,3}(?:,\s?\d{1,3}){0,5}\]|【[^【】]{1,40}】|\((?:Wikipedia|(?:source|see)\b[^()]{0,60})\)|\[citation needed\]"
+)
+_AFTER_SHORT_ANSWER = re.compile(rf"(?:\s?(?:{_CITATION})){{1,5}}\.?\Z", re.IGNORECASE)
 _APOSTROPHE = re.compile(r"(?<=\w)'(?=\w)")
 _UNIT = re.compile(
     r"[$€£¥₹₽₩](?=\s?[-−]?\.?\d)|(?<=\d)\s?[€£¥₹₽₩]|(?<=°)[cf]\b|(?<=\d)\s?[ap](?=\.?m\b)|\b(?:at\s(?:least|most)|(?:more|less)\sthan)\b(?=\s\S*\d)"
@@ -120,6 +133,7 @@ _JSON_STRING = re.compile(r'\s*+"((?:[^"\\]|\\.)*+)"', re.DOTALL)
 _PYTHON_STRING = re.compile(r"\s*+'((?:[^'\\]|\\.)*+)'(?=\s*[,\]})])", re.DOTALL)
 _LITERAL = re.compile(r"\s*+([^\s\"',{}\[\]]{1,40})")
 _LIST_START, _COMMA = re.compile(r"\s*+\["), re.compile(r"\s*+,")
+_INNER_KEY = re.compile(r"\s{0,20}\{\s{0,20}\"\w{1,30}\"\s{0,4}:")
 _JSON_ESCAPE = re.compile(r'\\(?:u([0-9a-fA-F]{4})|(["\\/]))')
 
 _TEXT_COMMAND = re.compile(
@@ -231,6 +245,15 @@ def _unwrap_once(text: str) -> str:
     return boxes[0].content if boxes and (boxes[0].start, boxes[0].end) == (0, len(text)) else text
 
 
+def strip_wrappers(text: str) -> str:
+    """Return a short answer without the number of its list, a label, a status, citations and links: "1. [Paris](https://…) [2]"."""
+    text = text.strip()
+    if len(text) > _MAX_WRAPPED or "\n" in text:
+        return text
+    text = _AFTER_SHORT_ANSWER.sub("", _LINK.sub(r"\1", text))
+    return text[match.end() :] if (match := _BEFORE_SHORT_ANSWER.match(text)) else text
+
+
 def is_same_text(first: str, second: str) -> bool:
     """Return whether two texts are identical up to white space and wrapping. Case and every symbol count."""
     return first.split() == second.split() or unwrap(first) == unwrap(second)
@@ -316,6 +339,15 @@ def _statement(text: str, marker_start: int, start: int, end: int) -> _Statement
     return _Statement(answer, marker_start, end) if answer else None
 
 
+def last_sentence(text: str) -> str:
+    """Return the last sentence of a text."""
+    text = text.strip()
+    start = text.rfind("\n") + 1
+    while (end := _sentence_end(text, start, len(text))) < len(text) - 1:
+        start = end + 1
+    return text[start:].strip()
+
+
 def _sentence_end(text: str, start: int, end: int) -> int:
     """Return where the sentence ends; a full stop after an initial or a title does not end it: "U.S. Army", "Prof. Plum"."""
     for match in _SENTENCE_END.finditer(text, start, end):
@@ -337,6 +369,9 @@ def _json_value(text: str, start: int, is_json: bool) -> tuple[str, int] | None:
 
     Only \\, \", \/ and \u are unescaped: models write LaTeX's \frac unescaped.
     """
+    # {"answer": {"value": "Paris"}}
+    while is_json and (key := _INNER_KEY.match(text, start)):
+        start = key.end()
     bracket = _LIST_START.match(text, start) if is_json else None
     position, values = bracket.end() if bracket else start, []
     patterns = (_JSON_STRING, _PYTHON_STRING, _LITERAL) if is_json else (_JSON_STRING,)

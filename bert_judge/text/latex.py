@@ -27,6 +27,8 @@ def boxed(text: str) -> str | None:
     Boxes joined by a comma or by "and" are one answer: "1, 2".
     """
     boxes = find_boxes(text)
+    # An empty box behind the answer is none.
+    boxes = [box for box in boxes if box.content] or boxes
     if not boxes:
         return None
     parts = [boxes[-1]]

@@ -61,12 +61,20 @@ _WORDED_FRACTION = re.compile(
     rf"(negative |minus )?(?:([a-z-]{{3,20}}) and )?(?:([a-z]{{1,10}})[ -])?({'|'.join(_DENOMINATORS)})s?", re.IGNORECASE
 )
 _SENTENCE = re.compile(r"[^\W\d_]+(?:[\s,'’-]+[^\W\d_]+){2,}[.!]*")
+# Bold type within a sentence, and a word that is a whole box.
+_EMPHASIS = re.compile(r"(?<![\w)*])\*\*([^\W\d_]+)\*\*(?![\w(*])|\A\\text\s?\{([A-Za-z -]{2,30})\}\Z")
+_SHORT_WORD = re.compile(
+    r"\A(?:(?!(?:ln|lg|pi|xy|yx|yz|zy)\b)(?=[^\W\d_]*[aeiouyäöü])[^\W\d_]{2}\s+|[A-Za-z]:\s*|(?:ca|no|nr)\.\s*|[~≈≃=]\s*)"
+    r"(?=[-−$€£]{0,2}\.?\d[\d,.]*\s?%?\.?\Z)",
+    re.IGNORECASE,
+)
 _MODULAR = re.compile(r"\\equiv|\\[pb]?mod(?![a-z])|(?<![a-zA-Z])mod(?![a-zA-Z])")
 
 
 def math_verify_forms(text: str) -> list[str]:
     """Return the forms of a text to parse, best first: Math-Verify needs delimiters around LaTeX, but not around numbers."""
-    text = _read_number_words(_SIGNED_AMOUNT.sub("-", text.strip()))
+    text = _EMPHASIS.sub(lambda emphasis: emphasis[1] or emphasis[2], text.strip())
+    text = _read_number_words(_SIGNED_AMOUNT.sub("-", text))
     if text.startswith("\\begin"):
         text = f"${text}$"
     if _DELIMITED.search(text):
@@ -147,6 +155,11 @@ def _last_number(pattern: re.Pattern[str], text: str) -> str | None:
 def remove_asides(text: str) -> str:
     """Remove names with digits, denials and closing talk: the 2 of CO2 and the 4 of "5, not 4" are no answers."""
     return _NO_ANSWER.sub(" ", text)
+
+
+def strip_short_word(text: str) -> str:
+    """Return the number behind a short word, a label or a sign of approximation, which would be factors: In 2010, A: 5, ~5."""
+    return _SHORT_WORD.sub("", text.strip())
 
 
 def differ_in_notation(first: str, second: str) -> bool:

@@ -25,9 +25,10 @@ from bert_judge.judges.bert.trees import Trees
 from bert_judge.judges.protocol import Label, Row, decided
 from bert_judge.runtime.errors import InputError
 from bert_judge.statistics.metrics import classification_metrics
+from bert_judge.text.answer_text import normalize_inputs
 from bert_judge.text.features import FeatureExtractor, is_truncated
 from bert_judge.text.languages import unfamiliar_text
-from bert_judge.text.visible_text import is_blank_answer, normalize_inputs, normalize_text
+from bert_judge.text.visible_text import is_blank_answer, normalize_text
 
 log = logging.getLogger(__name__)
 REFERENCE_MODES = get_args(BertJudgeConfig.model_fields["references"].annotation)

@@ -15,14 +15,16 @@ from typing import Any, NamedTuple
 from bert_judge.judges.lexical import LexicalJudgeConfig
 from bert_judge.judges.protocol import Label, Row, decided, invalid
 from bert_judge.text import choices, extraction
+from bert_judge.text.answer_text import read_answer, read_references
 from bert_judge.text.extraction import is_same_text, names_another_unit, unwrap
 from bert_judge.text.latex import find_boxes
-from bert_judge.text.latex_forms import find_expression, has_formulas, is_formula, remove_asides, rewrite_notation
+from bert_judge.text.latex_forms import find_expression, has_formulas, is_formula, remove_asides, rewrite_notation, strip_short_word
+from bert_judge.text.math_words import states_in_words
 from bert_judge.text.math_worker import MathResult, MathVerifier
 from bert_judge.text.normalization import drop_percent, join_scales, normalize_words, split_words
 from bert_judge.text.options import Expectation, expected_choice, match_option, name_option, write_letters
 from bert_judge.text.rules.number import decide_number, mentions_quantity
-from bert_judge.text.visible_text import UNFINISHED, is_blank_answer, strip_reasoning
+from bert_judge.text.visible_text import UNFINISHED, is_blank_answer
 from bert_judge.text.word_metrics import MAX_SHORT_REFERENCE, WORD_METRICS, has_distinctions, stands_alone, stem_words
 
 _EXTRACTORS: Mapping[str, Callable[[str], str | None]] = {
@@ -89,11 +91,11 @@ class LexicalJudge:
         may_be_identical = self._is_lenient and not (is_letter and len(row.references) > 1)
         if may_be_identical and row.candidate.split() in [reference.split() for reference in row.references]:
             return decided(1.0, reason="identical", raw=row.candidate[:_MAX_RAW])
-        text = strip_reasoning(row.candidate)
+        text = read_answer(row.question, row.references, row.candidate)
         if text is None:
             return invalid(UNFINISHED)
         text = extraction.QUOTATION.sub("", text)
-        references = [extraction.extract_reference(reference) for reference in row.references]
+        references = read_references(row.references, text)
         if may_be_identical and any(is_same_text(reference, text) for reference in (*row.references, *references)):
             return decided(1.0, reason="identical", raw=text[:_MAX_RAW])
         if is_blank_answer(text, references):
@@ -144,6 +146,8 @@ class LexicalJudge:
         answer_words = self._split(answer)
         answer_terms = answer_words if metric.is_binary else self._select_terms(answer_words)
         score = 0.0
+        bare = extraction.strip_wrappers(answer) if self.settings.metric == "exact_match" else answer
+        bare_words = self._split(bare) if bare != answer else []
         for reference in references:
             words = self._split(reference)
             if not words or score == 1:
@@ -155,6 +159,8 @@ class LexicalJudge:
                     similarity = metric.compute(self._split(shorter), answer_words)
                 if not similarity and len(answer) <= _MAX_RAW and (shorter := _OPTIONAL.sub("", answer)) != answer:
                     similarity = metric.compute(words, self._split(shorter))
+                if not similarity and bare_words:
+                    similarity = metric.compute(words, bare_words)
             elif has_distinctions(words, answer_words):
                 similarity = metric.compute(self._select_terms(words), answer_terms)
             if metric.is_binary and self.settings.normalize:
@@ -201,9 +207,11 @@ class LexicalJudge:
         if decisions and (any(decision and decision.correct for decision in decisions) or all(decisions)):
             is_correct = any(decision and decision.correct for decision in decisions)
             return decided(float(is_correct), reason=extractor, raw=stated[:_MAX_RAW])
-        answer = _REMARK.sub("", answer)
+        answer = strip_short_word(_REMARK.sub("", answer))
         details: dict[str, Any] = {"reason": extractor, "raw": answer[:_MAX_RAW]}
         if any(_is_same_formula(reference, answer) or _are_equal_phrases(reference, answer) for reference in references):
+            return decided(1.0, **details)
+        if any(states_in_words(reference, stated) for reference in references):
             return decided(1.0, **details)
         if references and all(names_another_unit(reference, answer if len(text) > _MAX_RAW else text) for reference in references):
             return decided(0.0, **details)

@@ -8,7 +8,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from bert_judge.text.extraction import QUOTATION, extract_final_answer, extract_reference
+from bert_judge.text.answer_text import read_answer, read_references
+from bert_judge.text.extraction import QUOTATION, extract_final_answer
 from bert_judge.text.latex import boxed
 from bert_judge.text.options import expected_choice
 from bert_judge.text.rules.date import decide_date
@@ -16,10 +17,10 @@ from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.formula import decide_formula
 from bert_judge.text.rules.identifier import decide_identifier
 from bert_judge.text.rules.identity import decide_identical
+from bert_judge.text.rules.mention import decide_mention
 from bert_judge.text.rules.number import decide_number
 from bert_judge.text.rules.option import decide_option
 from bert_judge.text.rules.part import decide_part
-from bert_judge.text.visible_text import strip_reasoning
 
 __all__ = ["MODULES", "Decision", "Module", "decide"]
 
@@ -44,6 +45,7 @@ class Module(NamedTuple):
 # Modules that read all references come first in effect: they decide for all of them.
 MODULES: tuple[Module, ...] = (
     Module("option", decide_option, reads_all=True),
+    Module("mention", decide_mention, reads_all=True),
     Module("identical", decide_identical),
     Module("date", decide_date),
     Module("number", decide_number),
@@ -55,7 +57,7 @@ MODULES: tuple[Module, ...] = (
 
 def decide(question: str, references: Sequence[str], candidate: str) -> Decision | None:
     """Return correct if a module says so for any reference, incorrect if modules say so for all of them, else None."""
-    text = strip_reasoning(candidate)
+    text = read_answer(question, references, candidate)
     if not references or text is None:
         return None
     text = QUOTATION.sub("", text)
@@ -66,7 +68,7 @@ def decide(question: str, references: Sequence[str], candidate: str) -> Decision
         # Letter and text of one option; another option's text may be a mention.
         return None
     answer = _state_answer(text)
-    decisions = [_decide_reference(question, extract_reference(reference), answer) for reference in references]
+    decisions = [_decide_reference(question, reference, answer) for reference in read_references(references, text)]
     if correct := next((decision for decision in decisions if decision and decision.correct), None):
         return correct
     return decisions[0] if all(decisions) else None

@@ -32,7 +32,7 @@ HEDGE = re.compile(
     re.IGNORECASE,
 )
 # A calculation or a formula, of which a number is a part.
-_CALCULATION = re.compile(r"\\[a-z]|[√π^*+=]|\d\s?[/×]\s?\d")
+_CALCULATION = re.compile(r"\\[a-z]|[√π^*+=]|\d\s?[/×]\s?\d|\b(?:ln|log|lg|exp|sqrt|sin|cos|tan)\s?\(?\d")
 _CONCLUSION = re.compile(r"(?s:.*)(?:[=≈]|\b(?:so|therefore|thus|hence|which is|equals)\b)([^=≈]{1,100})\Z", re.IGNORECASE)
 _RANGE = re.compile(r"(?:between |from )?([$€£]?[\d.,]*\d)\s?(?:[-–—]|to|and|bis|à|until)\s?([$€£]?\d.*)", re.IGNORECASE)
 # A decimal or two numbers.

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bert_judge.text.answer_text import normalize_inputs
 from bert_judge.text.visible_text import (
     is_blank,
     is_blank_answer,
-    normalize_inputs,
     normalize_text,
     strip_invisible,
     strip_reasoning,

@@ -1,0 +1,161 @@
+"""The part of a candidate that answers the question: without reasoning, further turns and questions, and remarks behind it.
+
+A base model does not stop: it writes further questions and answers them. What stands before them counts. Models and programs add
+sources, confidence and statistics, which are no part of the answer either.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import cache
+
+from bert_judge.runtime.errors import InputError
+from bert_judge.text.extraction import ANSWER, extract_final_answer, extract_reference, phrase_pattern
+from bert_judge.text.visible_text import has_tags, normalize_text, restore_characters, strip_reasoning, strip_tags
+
+# Share of the words of a restated question that are in the question that was asked; the next question may differ in one word.
+_SAME_QUESTION = 0.95
+_MAX_QUESTION = 600
+_INDENT = r"[^\S\n]{0,3}[#*_>-]{0,4}[^\S\n]?"
+# GSM8K's mark before a number that is all of its line.
+_HASHES = re.compile(r"^####[^\S\n]*[-+−$€£]?\.?\d[\d,.]*[^\S\n]?%?[^\S\n]*$", re.MULTILINE)
+_WORD = re.compile(r"\w+")
+
+
+def read_answer(question: str, references: Sequence[str], candidate: str) -> str | None:
+    """Return the part of a candidate that answers the question, as a reader sees it; None if its reasoning is unfinished.
+
+    HTML tags stay if a reference has tags, which are then what is asked for.
+    """
+    text = strip_reasoning(restore_characters(candidate))
+    if text is None:
+        return None
+    if "<" in text and not any(map(has_tags, references)):
+        text = strip_tags(text)
+    return _strip_remarks(question, _cut_run_on(question, text))
+
+
+def read_references(references: Sequence[str], answer: str) -> list[str]:
+    """Return the answers that references state, as a reader sees them; with HTML tags if the answer has tags."""
+    texts = map(restore_characters, references)
+    return [extract_reference(text if has_tags(answer) else strip_tags(text) if "<" in text else text) for text in texts]
+
+
+def normalize_inputs(
+    questions: Sequence[str], references: Sequence[str | Sequence[str]], candidates: Sequence[str]
+) -> tuple[list[list[str]], list[str]]:
+    """Return the references, as one list per row, and the answers in the candidates, both with normalised text.
+
+    Raises:
+        InputError: the lists differ in length, or a row has no reference.
+    """
+    if not len(questions) == len(references) == len(candidates):
+        raise InputError(
+            f"predict needs lists of equal length; got {len(questions)} questions, {len(references)} references, "
+            f"{len(candidates)} candidates"
+        )
+    reference_lists = [[texts] if isinstance(texts, str) else list(texts) for texts in references]
+    if missing := [row for row, texts in enumerate(reference_lists) if not texts]:
+        raise InputError(f"row {missing[0]} has no reference; this judge needs at least one per row")
+    answers = [read_answer(*row) or row[2] for row in zip(questions, reference_lists, candidates, strict=True)]
+    return [[normalize_text(text) for text in texts] for texts in reference_lists], [normalize_text(text) for text in answers]
+
+
+def _cut_run_on(question: str, text: str) -> str:
+    """Return a text up to the first further turn or question."""
+    if "\n" not in text.strip():
+        return text
+    cut = _second_solution(text)
+    for start in _line_starts(text):
+        mark = _turn_pattern().match(text, start, len(text) if cut is None else cut)
+        if not mark:
+            continue
+        before = text[:start]
+        is_first = not _WORD.search(before)
+        if mark["question"] and _is_asked(question, text, mark.end()):
+            if is_first or not extract_final_answer(before):
+                continue
+        elif is_first:
+            # A text that starts with another question divides the question that was asked.
+            return text
+        if not before.rstrip().endswith((":", "：", ",")):
+            return before
+    return text if cut is None else text[:cut]
+
+
+def _second_solution(text: str) -> int | None:
+    """Return the end of the first `#### 72` if a further question follows, and its solution."""
+    if text.count("####") < 2:
+        return None
+    solutions = list(_HASHES.finditer(text))
+    if len(solutions) < 2:
+        return None
+    between = text[solutions[0].end() : solutions[1].start()]
+    return solutions[0].end() if re.search("[?？]", between) and not _retraction_pattern().search(between) else None
+
+
+def _is_asked(question: str, text: str, start: int) -> bool:
+    """Return whether the question that starts here is the one that was asked, or a part of it."""
+    end = _answer_line_pattern().search(text, start, start + _MAX_QUESTION)
+    words = set(_WORD.findall(text[start : end.start() if end else start + _MAX_QUESTION].casefold()))
+    asked = set(_WORD.findall(question.casefold()))
+    return bool(words) and len(words & asked) >= _SAME_QUESTION * len(words)
+
+
+def _strip_remarks(question: str, text: str) -> str:
+    """Remove sources, confidence and statistics, unless the question asks for them or nothing else is left."""
+
+    def is_asked(label: str | None) -> bool:
+        return bool(label) and bool(re.search(rf"\b{re.escape(label or '')}", question, re.IGNORECASE))
+
+    parts, end = [], 0
+    for start in _line_starts(text) if "\n" in text else ():
+        if start >= end and (remark := _remark_pattern().match(text, start)) and not is_asked(remark["label"]):
+            parts.append(text[end:start])
+            end = remark.end()
+    shorter = "".join([*parts, text[end:]])
+    if "[" in shorter or "(" in shorter:
+        shorter = _inline_remark_pattern().sub(lambda remark: remark[0] if is_asked(remark["label"]) else "", shorter)
+    return shorter if len(shorter) < len(text) and _WORD.search(shorter) else text
+
+
+def _line_starts(text: str) -> list[int]:
+    return [0, *(newline.end() for newline in re.finditer(r"\n", text))]
+
+
+@cache
+def _turn_pattern() -> re.Pattern[str]:
+    return re.compile(
+        rf"{_INDENT}(?:(?P<question>{phrase_pattern('next_question', 'next_question_without_spaces')})"
+        rf"|{phrase_pattern('next_turn', 'next_turn_without_spaces')})[^\S\n]?\d{{0,3}}[*_]{{0,2}}[^\S\n]?(?:[:：]|[.)][^\S\n])"
+        # A heading of its own line.
+        rf"|#{{1,6}}[^\S\n]?(?:Instruction|Input|User|{phrase_pattern('next_question')})[^\S\n]?\d{{0,3}}:?[^\S\n]{{0,3}}$",
+        re.MULTILINE,
+    )
+
+
+@cache
+def _answer_line_pattern() -> re.Pattern[str]:
+    return re.compile(rf"^{_INDENT}(?:A|(?i:{ANSWER}|solution|response))\b[^\S\n]?\d{{0,3}}[*_]{{0,2}}\s?[:：]", re.MULTILINE)
+
+
+@cache
+def _retraction_pattern() -> re.Pattern[str]:
+    return re.compile(rf"{phrase_pattern('retract')}|\b(?:mistake|error|again|check)\b", re.IGNORECASE)
+
+
+@cache
+def _remark_pattern() -> re.Pattern[str]:
+    """Return a pattern for a line that is a remark, with the list of sources below it; a signature takes the line below it."""
+    item = r"(?:\n[^\S\n]*(?:\[\d{1,2}\]|\d{1,2}[.)]|[-*•]|https?://)[^\n]*)*"
+    return re.compile(
+        rf"[^\S\n]*[(\[*_#>-]{{0,5}}[^\S\n]?(?P<label>{phrase_pattern('remark', 'remark_without_spaces')})[*_]{{0,2}}[^\S\n]?[:：=]"
+        rf"[^\n]*{item}|(?:{phrase_pattern('remark_line')})[^\n]*$"
+        rf"|{phrase_pattern('signature')},?[^\S\n]*(?:\n[^\n]{{0,60}}\s*\Z|$)",
+        re.IGNORECASE | re.MULTILINE,
+    )
+
+
+@cache
+def _inline_remark_pattern() -> re.Pattern[str]:
+    label = phrase_pattern("remark", "time", "remark_without_spaces")
+    return re.compile(rf"[(\[](?P<label>{label})[^\S\n]?[:：][^()\[\]\n]*[)\]]", re.IGNORECASE)
