@@ -191,19 +191,27 @@ def load_judges(names: Sequence[str], threshold: float | None) -> list[judge_loa
 
 
 def _report(tally: Tally, output: Path, labels: str) -> None:
-    """Print the accuracy per judge and model, the agreement with labels, and the reasons of invalid verdicts."""
+    """Print the accuracy per judge and model, the agreement with labels, and the reasons of invalid verdicts.
+
+    If there are answers that attempt nothing, the table has their metrics too.
+    """
     # Lazy import: it loads scipy, which `--help` does not need.
+    from bert_judge.statistics.attempts import attempt_metrics
     from bert_judge.statistics.intervals import proportion
     from bert_judge.statistics.metrics import cohen_kappa
 
-    table = make_table("judge", "model", numbers=("answers", "accuracy, %", "invalid, %", "accuracy without invalid, %"))
     lines = list(tally.by_model())
-    for judge, model, verdicts, questions in lines[:MAX_MODELS]:
+    all_attempted = all(answers.attempted.all() for _, _, answers in lines)
+    attempt_headings = () if all_attempted else ("attempted, %", "accuracy of attempted, %", "F-score, %")
+    headings = ("answers", "accuracy, %", "invalid, %", "accuracy without invalid, %", *attempt_headings)
+    table = make_table("judge", "model", numbers=headings)
+    for judge, model, (verdicts, attempted, questions) in lines[:MAX_MODELS]:
         correct, valid = verdicts == CORRECT, verdicts != INVALID
         decided = format_percent(correct[valid].mean()) if valid.any() else "–"
         accuracy = proportion(correct, questions)
         interval = f"{format_percent(accuracy.value)} {format_interval(accuracy.low, accuracy.high)}"
-        table.add_row(judge, model or "–", f"{len(verdicts):,}", interval, format_percent(1 - valid.mean()), decided)
+        attempts = [] if all_attempted else map(format_percent, attempt_metrics(correct, attempted))
+        table.add_row(judge, model or "–", f"{len(verdicts):,}", interval, format_percent(1 - valid.mean()), decided, *attempts)
     console().print(table)
     if len(lines) > MAX_MODELS:
         echo(f"and {len(lines) - MAX_MODELS} more")

@@ -60,7 +60,10 @@ def show(path: str | Path, task: str | None = None, judges: Sequence[str] = (), 
     if standings.empty:
         screen.print(f"{path}: no answers were scored")
     for name, group in _select_tables(standings, path, task):
-        _print(screen, f"{name}: accuracy in %, with its 95% interval", *_accuracy(group, gold))
+        _print(screen, f"{name}: accuracy in %, with its 95% interval", *_by_model_and_judge(group, gold, _accuracy_cell))
+        if (group["attempted"] < 1).any():
+            title = f"{name}: attempted answers, accuracy among them, and F-score, in %"
+            _print(screen, title, *_by_model_and_judge(group, gold, _attempts_cell))
     if (standings["invalid"] > 0).any():
         screen.print("invalid verdicts count as incorrect; bert-judge standings --format csv adds the accuracy without them")
     if (path.parent / "audit" / "corrected_accuracy.parquet").is_file():
@@ -94,21 +97,27 @@ def _select_tables(standings: pd.DataFrame, path: Path, task: str | None) -> lis
     return [("All tasks", pooled), *(per_task if len(tasks) <= MAX_TASK_TABLES else [])]
 
 
-def _accuracy(group: pd.DataFrame, gold: str | None) -> tuple[list[str], list[list[str]]]:
+def _by_model_and_judge(
+    group: pd.DataFrame, gold: str | None, cell_text: Callable[[Row], str]
+) -> tuple[list[str], list[list[str]]]:
     """Return header and rows: one row per model, best first; one column per judge, gold first."""
     judges = sorted(dict.fromkeys(group["judge"]), key=lambda judge: judge != gold)
     cells = {(row["model"], row["judge"]): row for row in group.to_dict("records")}
     first = group[group["judge"] == judges[0]].sort_values(["accuracy", "model"], ascending=[False, True])
     answers = {model: row["n"] for (model, _), row in cells.items()}
-    rows = [
-        [model, str(answers[model]), *(_accuracy_cell(cells.get((model, judge))) for judge in judges)] for model in first["model"]
-    ]
+
+    def text(model: str, judge: str) -> str:
+        return cell_text(cells[model, judge]) if (model, judge) in cells else "–"
+
+    rows = [[model, str(answers[model]), *(text(model, judge) for judge in judges)] for model in first["model"]]
     return ["model", "answers", *(f"{judge} (gold)" if judge == gold else judge for judge in judges)], rows
 
 
-def _accuracy_cell(row: Row | None) -> str:
-    if row is None:
-        return "–"
+def _attempts_cell(row: Row) -> str:
+    return ", ".join(format_percent(row[column]) for column in ("attempted", "accuracy_attempted", "f_score"))
+
+
+def _accuracy_cell(row: Row) -> str:
     text = _percent_cell(row, "accuracy")
     return f"{text}, {format_percent(row['invalid'])} invalid" if row["invalid"] else text
 

@@ -13,6 +13,7 @@ from scipy import sparse
 
 from bert_judge import tables
 from bert_judge.evaluation.score_tables import MODEL, Groups
+from bert_judge.judges.protocol import NOT_ATTEMPTED
 from bert_judge.statistics.bootstrap import Floats, percentile_bounds, ratio, resample_totals
 from bert_judge.statistics.intervals import adjust_holm, mean_of_clusters, min_detectable_effect, rank_lines, sign_test_p
 
@@ -63,6 +64,11 @@ def is_valid(frame: pd.DataFrame, judge: str) -> NDArray[np.bool_]:
 def is_correct(frame: pd.DataFrame, judge: str) -> NDArray[np.bool_]:
     """Return which answers a judge calls correct, shape (rows,)."""
     return (frame[f"{judge}_verdict"] == "correct").to_numpy(dtype=bool)
+
+
+def is_attempted(frame: pd.DataFrame, judge: str) -> NDArray[np.bool_]:
+    """Return which answers attempt their question, shape (rows,)."""
+    return (frame[f"{judge}_outcome"] != NOT_ATTEMPTED).to_numpy(dtype=bool)
 
 
 def resample_accuracies(matrix: AnswerMatrix, frame: pd.DataFrame, judges: Sequence[str]) -> dict[str, Floats]:

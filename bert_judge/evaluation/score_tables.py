@@ -57,18 +57,19 @@ def build_scores(spec: Mapping[str, Any], candidates: Path, labels: Mapping[str,
 
 
 def load_verdicts(scores: Sequence[Path], judges: Sequence[str], answer_features: bool = False) -> pd.DataFrame:
-    """Read several score tables: `MODEL`, `TASK`, `sample_id`, `attempt`, then score and verdict of each judge.
+    """Read several score tables: `MODEL`, `TASK`, `sample_id`, `attempt`, then score, verdict and outcome of each judge.
 
     Rows are sorted by task, model, sample_id and attempt, so that the order of the files does not matter. `answer_features`: add
     the columns `ANSWER_FEATURES`.
     """
-    columns = [name for judge in judges for name in (judge, f"{judge}_verdict")]
+    columns = [name for judge in judges for name in (judge, f"{judge}_verdict", f"{judge}_outcome")]
     frames = []
     for path in scores:
         model, task = identify_table(path)
         frame = _read_columns(path, tables.scores_schema(judges), {*KEY, *columns})
         for judge in judges:
-            frame[f"{judge}_verdict"] = pd.Categorical(frame[f"{judge}_verdict"], categories=tables.VERDICTS)
+            for name, categories in ((f"{judge}_verdict", tables.VERDICTS), (f"{judge}_outcome", tables.OUTCOMES)):
+                frame[name] = pd.Categorical(frame[name], categories=categories)
         if answer_features:
             frame = pd.concat([frame, _read_answer_features(path)], axis=1)
         frames.append(frame.assign(**{MODEL: model, TASK: task}))
@@ -147,7 +148,9 @@ def _group_by(frame: pd.DataFrame, level: str, values: pd.Series) -> Iterator[Gr
 
 
 def _read_labels(path: Path, model: str, judge: str, candidates: pd.DataFrame, candidates_path: Path) -> pd.DataFrame:
-    labels = _read_columns(path, tables.LABELS, {*KEY, "model", "judge", "score", "verdict"}).astype({"sample_id": object})
+    labels = _read_columns(path, tables.LABELS, {*KEY, "model", "judge", "score", "verdict", "outcome"}).astype(
+        {"sample_id": object}
+    )
     _check_constant(labels, "model", model, path)
     _check_constant(labels, "judge", judge, path)
     remedy = "delete the file and label again"
@@ -159,7 +162,8 @@ def _read_labels(path: Path, model: str, judge: str, candidates: pd.DataFrame, c
         raise InputError(f"{path}: no label for {row} of {candidates_path} ({len(unlabelled)} such rows); {remedy}")
     if len(unknown := joined[joined["_merge"] == "right_only"]):
         raise InputError(f"{path}: {_describe_row(unknown)} is not in {candidates_path} ({len(unknown)} such rows); {remedy}")
-    return labels[[*KEY, "score", "verdict"]].rename(columns={"score": judge, "verdict": f"{judge}_verdict"})
+    names = {"score": judge, "verdict": f"{judge}_verdict", "outcome": f"{judge}_outcome"}
+    return labels[[*KEY, *names]].rename(columns=names)
 
 
 def _check_constant(frame: pd.DataFrame, column: str, expected: str, path: Path) -> None:

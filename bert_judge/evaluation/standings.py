@@ -21,6 +21,7 @@ from bert_judge.evaluation.score_tables import (
     load_verdicts,
 )
 from bert_judge.statistics import intervals
+from bert_judge.statistics.attempts import attempt_metrics
 
 # The tables that `build_standings` writes, each as {name}.parquet; the standings are the last.
 SCHEMAS = {
@@ -81,12 +82,23 @@ def _standings_table(frame: pd.DataFrame, judges: Sequence[str]) -> pd.DataFrame
         for judge in judges:
             group = {"level": level, "task": task, "judge": judge}
             judge_rows = [
-                {**group, "model": model, **estimate_accuracy(model_answers, judge), **ranks[judge, model]}
+                {
+                    **group,
+                    "model": model,
+                    **estimate_accuracy(model_answers, judge),
+                    **_attempt_columns(model_answers, judge),
+                    **ranks[judge, model],
+                }
                 for model, model_answers in by_model
             ]
             rows += sorted(judge_rows, key=lambda row: (-row["accuracy"], row["model"]))
     table = pd.DataFrame(rows, columns=tables.STANDINGS.names)
     return table.astype(dict.fromkeys(["rank", "rank_low", "rank_high"], "Int64"))
+
+
+def _attempt_columns(answers: pd.DataFrame, judge: str) -> dict[str, float]:
+    correct, attempted = model_comparison.is_correct(answers, judge), model_comparison.is_attempted(answers, judge)
+    return attempt_metrics(correct, attempted)._asdict()
 
 
 def estimate_accuracy(answers: pd.DataFrame, judge: str) -> dict[str, Any]:

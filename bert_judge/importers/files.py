@@ -33,6 +33,8 @@ PARSERS: Parsers = {
     "candidate": lambda cell, _: values.parse_message(cell, values.ASSISTANT),
     "model": lambda cell, _: values.parse_required_text(cell).strip(),
     "label": lambda cell, _: values.parse_label(cell),
+    # Of the same column.
+    "attempted": lambda cell, _: values.parse_attempt(cell),
     "choices": lambda cell, _: list(parsed.texts) if (parsed := options.parse_option_cell(cell)) else None,
     "id": lambda cell, _: values.parse_required_text(cell).strip(),
     "aspect": lambda cell, _: values.parse_required_text(cell).strip(),

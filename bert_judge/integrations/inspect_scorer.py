@@ -8,15 +8,19 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 
-from inspect_ai.scorer import CORRECT, INCORRECT, Score, Scorer, Target, accuracy, scorer, stderr
+from inspect_ai.scorer import CORRECT, INCORRECT, NOANSWER, Score, Scorer, Target, accuracy, scorer, stderr
 from inspect_ai.solver import TaskState
 
 from bert_judge.integrations import judging
+from bert_judge.judges.protocol import NOT_ATTEMPTED
 
 
 @scorer(metrics=[accuracy(), stderr()])
 def bert_judge(judge: str | None = None, threshold: float | None = None) -> Scorer:
-    """Return a scorer that compares the output with the targets, any of which is correct; invalid samples stay unscored.
+    """Return a scorer that compares the output with the targets, any of which is correct.
+
+    An answer that attempts nothing has inspect_ai's value `N`, which its accuracy counts as incorrect; invalid samples stay
+    unscored.
 
     Args:
         judge: name as for `bert-judge score --judge`.
@@ -33,7 +37,7 @@ def bert_judge(judge: str | None = None, threshold: float | None = None) -> Scor
             [label] = await asyncio.to_thread(partial(label_texts, **row))
         if label.score is None:
             return None
-        value = CORRECT if label.verdict == "correct" else INCORRECT
+        value = {"correct": CORRECT, NOT_ATTEMPTED: NOANSWER}.get(label.outcome, INCORRECT)
         return Score(value=value, answer=candidate, explanation=label.reason, metadata={"score": label.score})
 
     return score

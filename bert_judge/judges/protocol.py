@@ -22,6 +22,8 @@ NOT_A_NUMBER = "the judge's score is not a number"
 # Codes of verdicts in arrays.
 INVALID, INCORRECT, CORRECT = -1, 0, 1
 VERDICT_CODES = {"invalid": INVALID, "incorrect": INCORRECT, "correct": CORRECT}
+# Outcome of an answer that attempts nothing.
+NOT_ATTEMPTED = "not_attempted"
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ class Label:
         raw: the judge's reply or uncalibrated score.
         truncated: the judge did not see the whole row.
         aspects: aspect → value on its own scale, from a judge of aspects; aspects without a value are omitted.
+        is_attempted: whether the answer attempts the question; None until `labels.judging` or the judge itself has told.
     """
 
     verdict: str
@@ -62,6 +65,12 @@ class Label:
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     aspects: Mapping[str, float] | None = None
+    is_attempted: bool | None = None
+
+    @property
+    def outcome(self) -> str:
+        """One of `tables.OUTCOMES`: the verdict, unless an answer that is not correct attempts nothing."""
+        return NOT_ATTEMPTED if self.is_attempted is False and self.verdict != "correct" else self.verdict
 
     def to_record(self) -> dict[str, Any]:
         """Return the label as plain values for a shard."""
@@ -81,9 +90,9 @@ def sum_known(counts: Iterable[int | None]) -> int | None:
     return sum(known_counts) if known_counts else None
 
 
-def invalid(reason: str, raw: str | None = None) -> Label:
+def invalid(reason: str, raw: str | None = None, *, is_attempted: bool | None = None) -> Label:
     """Return the label of a row without a verdict."""
-    return Label("invalid", None, reason, raw)
+    return Label("invalid", None, reason, raw, is_attempted=is_attempted)
 
 
 def decided(score: float, threshold: float = 0.5, **details: object) -> Label:
@@ -93,13 +102,14 @@ def decided(score: float, threshold: float = 0.5, **details: object) -> Label:
     return Label("correct" if score >= threshold else "incorrect", score, **details)  # type: ignore[arg-type]
 
 
-LABEL_FIELDS = [field.name for field in fields(Label)]
+# Columns of a label in a table.
+LABEL_COLUMNS = ["outcome" if field.name == "is_attempted" else field.name for field in fields(Label)]
 
 
 def join_labels(answers: pd.DataFrame, labels: str | Path) -> pd.DataFrame:
     """Read the labels of these answers, in their order; the table may hold more. Raises InputError: an answer has no label."""
     # pandas 3 cannot merge two empty arrow-backed text columns.
-    table = tables.read(labels, tables.LABELS)[[*KEY, *LABEL_FIELDS]].astype({"sample_id": object})
+    table = tables.read(labels, tables.LABELS)[[*KEY, *LABEL_COLUMNS]].astype({"sample_id": object})
     merged = answers[KEY].astype({"sample_id": object}).merge(table, on=KEY, how="left", validate="one_to_one")
     if (missing := merged["verdict"].isna()).any():
         raise InputError(f"{labels}: no label for {merged.loc[missing, 'sample_id'].iloc[0]}; delete the file and run again")

@@ -7,7 +7,6 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,9 @@ import pandas as pd
 from bert_judge import tables
 from bert_judge.judges import registry
 from bert_judge.judges.pairwise.protocol import Pair, PairJudge, Preference, invalid_preference
-from bert_judge.judges.protocol import Judge, Label, LazyJudge, Row, from_record, invalid
+from bert_judge.judges.protocol import LABEL_COLUMNS, Judge, Label, LazyJudge, Row, from_record, invalid
 from bert_judge.judges.registry import LoadContext
+from bert_judge.labels.attempts import with_attempt
 from bert_judge.runtime import resume
 from bert_judge.runtime.resume import Batch, store_folder, work_folder
 from bert_judge.text.visible_text import UNFINISHED, strip_reasoning
@@ -139,9 +139,16 @@ def _label_answers(spec: Spec, answers: pd.DataFrame, judge: Judge, folder: Path
         origin = tables.canonical({"spec": spec, "revisions": judge.revisions})
         keys = [resume.content_key(origin, row) for row in rows]
         results = resume.run_resumable(rows, keys, judge_rows, folder, shard_rows, unit="verdicts")
-    remaining = map(from_record, results)
-    labels = [next(remaining) if reason is None else invalid(reason) for reason in reasons]
-    columns = pd.DataFrame([vars(label) for label in labels], columns=[field.name for field in fields(Label)])
+    truncated = [status == "truncated" for status, reason in zip(answers["status"], reasons, strict=True) if reason is None]
+    remaining = (
+        with_attempt(from_record(record), row, is_truncated=is_truncated)
+        for record, row, is_truncated in zip(results, rows, truncated, strict=True)
+    )
+    labels = [
+        next(remaining) if reason is None else invalid(reason, is_attempted=False if reason == UNFINISHED else None)
+        for reason in reasons
+    ]
+    columns = pd.DataFrame([[getattr(label, name) for name in LABEL_COLUMNS] for label in labels], columns=LABEL_COLUMNS)
     return pd.concat([answers[["sample_id", "attempt", "model"]].assign(judge=spec["judge"]), columns], axis=1)
 
 

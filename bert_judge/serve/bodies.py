@@ -107,6 +107,9 @@ class LabelBody(BaseModel):
 
     model_config = ConfigDict(from_attributes=True)
     verdict: Literal["correct", "incorrect", "invalid"]
+    outcome: Literal["correct", "incorrect", "not_attempted", "invalid"] = Field(
+        description="The verdict, or not_attempted: the answer declines, is empty or was cut before it answers."
+    )
     score: float | None = Field(description="Probability of being correct, 0 to 1; null if invalid.")
     reason: str | None = Field(description="Why the verdict is invalid, or how it was reached.")
     raw: str | None = Field(description="The judge's own output or uncalibrated score.")

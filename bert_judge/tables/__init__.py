@@ -59,6 +59,7 @@ TASK = SCHEMAS["task"]
 THRESHOLDS = SCHEMAS["thresholds"]
 
 ANSWER_KINDS: tuple[str, ...] = VALUES["answer_kinds"]
+OUTCOMES: tuple[str, ...] = VALUES["outcomes"]
 ORDER_VERDICTS: tuple[str, ...] = VALUES["order_verdicts"]
 PAIR_MEASURES: dict[str, str] = VALUES["pair_measures"]
 PAIR_VERDICTS: tuple[str, ...] = VALUES["pair_verdicts"]

@@ -83,12 +83,13 @@ VALUES: Mapping[str, Any] = {name: v if isinstance(v, dict) else tuple(v) for na
 
 
 def scores_schema(judges: Iterable[str]) -> Schema:
-    """Return the schema of a score table: the candidate's row, then `{judge}` and `{judge}_verdict` per judge."""
+    """Return the schema of a score table: the candidate's row, then `{judge}`, `{judge}_verdict`, `{judge}_outcome` per judge."""
     names = ("sample_id", "attempt", "question", "references", "candidate", "status")
     columns = [column for column in SCHEMAS["candidates"].columns if column.name in names]
     for judge in judges:
         columns += [
             Column(judge, pa.float64(), f"score by {judge}; null when invalid", nullable=True, bounds=(0.0, 1.0)),
             Column(f"{judge}_verdict", pa.string(), f"verdict by {judge}", allowed=VALUES["verdicts"]),
+            Column(f"{judge}_outcome", pa.string(), f"outcome by {judge}", allowed=VALUES["outcomes"]),
         ]
-    return Schema("scores", 1, ("sample_id", "attempt"), tuple(columns))
+    return Schema("scores", 2, ("sample_id", "attempt"), tuple(columns))

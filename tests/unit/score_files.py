@@ -6,8 +6,9 @@ import pandas as pd
 
 from bert_judge import tables
 
-VERDICT = {"c": "correct", "i": "incorrect", "x": "invalid"}
-SCORE = {"c": 0.9, "i": 0.1, "x": None}
+VERDICT = {"c": "correct", "i": "incorrect", "n": "incorrect", "x": "invalid"}
+OUTCOME = {"n": "not_attempted"}
+SCORE = {"c": 0.9, "i": 0.1, "n": 0.0, "x": None}
 
 
 def write_scores(
@@ -19,7 +20,7 @@ def write_scores(
     candidates: list[str] | None = None,
     status: str = "ok",
 ) -> Path:
-    """A score table; `verdicts` holds per judge one letter per question: correct, incorrect or x for invalid."""
+    """A score table; `verdicts` holds per judge one letter per question: correct, incorrect, not attempted or x for invalid."""
     count = len(next(iter(verdicts.values())))
     frame = pd.DataFrame(
         {
@@ -33,6 +34,7 @@ def write_scores(
     for judge, letters in verdicts.items():
         frame[judge] = pd.Series([SCORE[letter] for letter in letters], dtype=float)
         frame[f"{judge}_verdict"] = [VERDICT[letter] for letter in letters]
+        frame[f"{judge}_outcome"] = [OUTCOME.get(letter, VERDICT[letter]) for letter in letters]
     frame = pd.concat([frame.assign(attempt=attempt) for attempt in range(attempts)], ignore_index=True)
     frame["references"] = frame["references"].astype(object)
     path = folder / model / f"{task}.parquet"

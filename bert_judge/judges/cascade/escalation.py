@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from bert_judge import tables
-from bert_judge.judges.protocol import KEY, LABEL_FIELDS, join_labels
+from bert_judge.judges.protocol import KEY, LABEL_COLUMNS, join_labels
 from bert_judge.runtime.errors import InputError
 
 log = logging.getLogger(__name__)
@@ -112,6 +112,6 @@ def _decide(answers: pd.DataFrame, labels: Sequence[JudgeLabels], cascade: str |
             has_failed = (remaining["status"] == "error").to_numpy()
             is_confident = has_failed | thresholds[judge].is_confident(rows["verdict"], rows["score"])
         reasons = [format_reason(judge, None if pd.isna(reason) else reason) for reason in rows["reason"]]
-        decided.append(rows.assign(**tokens.astype("Int64"), reason=reasons)[is_confident][LABEL_FIELDS])
+        decided.append(rows.assign(**tokens.astype("Int64"), reason=reasons)[is_confident][LABEL_COLUMNS])
         remaining = remaining[~is_confident]
     return pd.concat(decided)

@@ -39,13 +39,15 @@ class ImportedJudge:
         named = answers["settings"].get("model_name", spec["model"])
         reader = AspectColumnsReader(spec["aspects"]) if "aspects" in spec else None
         verdicts = reader.required if reader else ["label"]
+        optional = ["candidate"] if reader else ["candidate", "attempted"]
+        map_columns = reader.map_columns if reader else _map_attempts
         if self._in_rows:
-            mapped = {**answers, "import": reader.map_columns(answers["import"]) if reader else answers["import"]}
-            frame = files.read_task_rows(mapped, source, verdicts, ["candidate"], named)
+            mapped = {**answers, "import": map_columns(answers["import"])}
+            frame = files.read_task_rows(mapped, source, verdicts, optional, named)
         else:
-            mapped = reader.map_columns(spec["verdicts"]) if reader else spec["verdicts"]
             required = ["question", "references", *verdicts]
-            frame = files.add_sample_ids(files.read_rows(mapped, source, None, required, ["candidate"], named), spec["task"])
+            rows = files.read_rows(map_columns(spec["verdicts"]), source, None, required, optional, named)
+            frame = files.add_sample_ids(rows, spec["task"])
         if "candidate" in frame:
             # Judges get answers without their reasoning and control tokens.
             frame["candidate"] = [strip_reasoning(text) for text in frame["candidate"]]
@@ -61,6 +63,10 @@ class ImportedJudge:
             self._scores: dict[Any, float] = {key: reader.score(values) for key, values in self._aspects.items()}
         else:
             self._scores = frame.groupby(identity)["label"].mean().to_dict()
+        self._attempts: dict[Any, bool] = {}
+        if not reader and not frame["attempted"].dropna().all():
+            # The file tells refusals from incorrect answers.
+            self._attempts = frame.groupby(identity)["attempted"].any().to_dict()
         self._texts: dict[Any, str] = {}
         if "candidate" in frame and self._in_rows:
             self._texts = frame.set_index(identity)["candidate"].to_dict()
@@ -79,7 +85,12 @@ class ImportedJudge:
         score = self._scores.get(key)
         if score is None or pd.isna(score):
             return invalid(NO_VERDICT)
-        return decided(score, aspects=self._aspects.get(key))
+        return decided(score, aspects=self._aspects.get(key), is_attempted=self._attempts.get(key))
+
+
+def _map_attempts(spec: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an import's spec that reads its verdicts twice: as labels, and as attempts."""
+    return {**spec, "columns": {**spec["columns"], "attempted": spec["columns"]["label"]}}
 
 
 class AspectColumnsReader:

@@ -19,6 +19,7 @@ from scipy.optimize import brentq
 from scipy.special import expit, logit
 
 from bert_judge import tables
+from bert_judge.judges.protocol import NOT_ATTEMPTED
 from bert_judge.runtime.errors import InputError
 
 log = logging.getLogger(__name__)
@@ -71,7 +72,9 @@ def label_with_prior_shift(spec: Mapping[str, Any], labels: str | Path, validati
             score = shift_prior(batch["score"], prior, base_rate)
             verdict = np.where(score >= settings["threshold"], "correct", "incorrect")
             valid = batch["verdict"] != "invalid"
-            yield batch.assign(judge=spec["judge"], score=score, verdict=batch["verdict"].where(~valid, verdict))
+            shifted = batch["verdict"].where(~valid, verdict)
+            outcome = batch["outcome"].where((batch["outcome"] == NOT_ATTEMPTED) & (shifted != "correct"), shifted)
+            yield batch.assign(judge=spec["judge"], score=score, verdict=shifted, outcome=outcome)
 
     tables.write_parts(shifted_batches(), output, tables.LABELS, spec, tables.provenance(labels).get("revisions", {}))
     message = "%s on %s, %s: estimated base rate %.1f%% (n=%d), judge prior %.1f%%"

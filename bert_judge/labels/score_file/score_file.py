@@ -4,7 +4,7 @@ Until the output is complete, verdicts are stored in `.{output}.parts` in the sa
 verdict of the same judge on the same answer, if the same state of this program gave it.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -14,6 +14,7 @@ from typing import Any
 from bert_judge import tables
 from bert_judge.importers.answers import RecordReader, SkippedRecord
 from bert_judge.judges.protocol import Label, Row, from_record, invalid
+from bert_judge.labels.attempts import with_attempt
 from bert_judge.labels.judge_loading import NamedJudge
 from bert_judge.labels.score_file.tally import Tally
 from bert_judge.labels.score_file.writers import check_new_columns, open_writer
@@ -27,7 +28,7 @@ from bert_judge.text.visible_text import UNFINISHED, strip_reasoning
 # Rows held in memory at once, and rows per shard: the most that a kill can lose.
 CHUNK_ROWS, SHARD_ROWS = 4096, 256
 # Columns per judge, which are the names of attributes of a label.
-ADDED_COLUMNS = ("verdict", "score", "reason")
+ADDED_COLUMNS = ("verdict", "outcome", "score", "reason")
 # Called after each shard with the fraction of the file that is read, and the number of newly judged rows over all judges.
 OnProgress = Callable[[float, int], None]
 
@@ -115,7 +116,7 @@ def judge_rows(judge: NamedJudge, rows: Sequence[Row | Label | None]) -> list[La
     labels = judge.judge.judge(pending) if pending else []
     if len(labels) != len(pending):
         raise ValueError(f"judge {judge.name}: {len(labels)} labels for {len(pending)} answers")
-    remaining = iter(labels)
+    remaining = map(with_attempt, labels, pending)
     return [next(remaining) if isinstance(row, Row) else row for row in rows]
 
 
@@ -145,7 +146,8 @@ def _parse(reader: RecordReader, record: Record) -> _ParsedRecord:
     # A trained judge would take unfinished reasoning for an answer.
     candidate = strip_reasoning(answer.candidate)
     row = Row("", 0, answer.model, answer.question, answer.references, candidate or "")
-    return _ParsedRecord(invalid(UNFINISHED) if candidate is None else row, answer.model, answer.question, answer.label)
+    unfinished = invalid(UNFINISHED, is_attempted=False)
+    return _ParsedRecord(unfinished if candidate is None else row, answer.model, answer.question, answer.label)
 
 
 def _load_or_judge(
@@ -161,7 +163,6 @@ def _load_or_judge(
 
     # Another state of the program may judge otherwise.
     keys = [resume.content_key(program(), judge.origin, row.question, row.references, row.candidate) for row in pending]
-    results: Iterator[Mapping[str, Any]] = iter(
-        resume.run_resumable(pending, keys, compute, folder, SHARD_ROWS, "verdicts") if pending else []
-    )
-    return [from_record(next(results)) if isinstance(row, Row) else row for row in inputs]
+    results = resume.run_resumable(pending, keys, compute, folder, SHARD_ROWS, "verdicts") if pending else []
+    remaining = map(with_attempt, map(from_record, results), pending)
+    return [next(remaining) if isinstance(row, Row) else row for row in inputs]

@@ -3,18 +3,27 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
+from typing import NamedTuple
 
 import numpy as np
 
-from bert_judge.judges.protocol import EMPTY_ANSWER, VERDICT_CODES, Label
+from bert_judge.judges.protocol import EMPTY_ANSWER, NOT_ATTEMPTED, VERDICT_CODES, Label
 from bert_judge.text.languages import UNKNOWN_LANGUAGE, UNKNOWN_SCRIPT
 
 # In place of a verdict: no answer to judge.
 SKIPPED = -2
 
 
+class ModelVerdicts(NamedTuple):
+    """A judge's verdict codes on the answers of a model, whether these attempt anything, and question hashes; shapes (n,)."""
+
+    verdicts: np.ndarray
+    attempted: np.ndarray
+    questions: np.ndarray
+
+
 class Tally:
-    """Verdicts by judge and model, in eleven bytes per row plus one byte per judge.
+    """Verdicts by judge and model, in eleven bytes per row plus two bytes per judge.
 
     Attributes:
         models: name → code, in the order of their first answer; "" if the file does not name a model.
@@ -29,7 +38,9 @@ class Tally:
         self.reasons: Counter[str] = Counter()
         self.decided = 0
         self.unfamiliar: Counter[str] = Counter()
-        fields = [("model", np.int16), ("question", np.uint64), ("truth", np.int8), ("verdicts", np.int8, (len(judges),))]
+        shape = (len(judges),)
+        fields = [("model", np.int16), ("question", np.uint64), ("truth", np.int8), ("verdicts", np.int8, shape)]
+        fields.append(("attempted", np.int8, shape))
         self._chunks = [np.empty(0, np.dtype(fields))]
 
     def add(
@@ -51,6 +62,7 @@ class Tally:
         chunk["truth"] = [SKIPPED if value is None else int(value >= 0.5) for value in truth]
         for index, column in enumerate(labels):
             chunk["verdicts"][:, index] = [SKIPPED if label is None else VERDICT_CODES[label.verdict] for label in column]
+            chunk["attempted"][:, index] = [label is not None and label.outcome != NOT_ATTEMPTED for label in column]
         self._chunks.append(chunk)
         for label in (label for column in labels for label in column if label is not None):
             reason = label.reason or "no reason"
@@ -60,12 +72,13 @@ class Tally:
                 self.decided += 1
             self.unfamiliar.update(text for text in (UNKNOWN_SCRIPT, UNKNOWN_LANGUAGE) if text in reason)
 
-    def by_model(self) -> Iterator[tuple[str, str, np.ndarray, np.ndarray]]:
-        """Yield (judge, model, verdict codes, question hashes) for each judge and model, without skipped rows; shapes (n,)."""
-        for judge, rows, verdicts in self._by_judge():
+    def by_model(self) -> Iterator[tuple[str, str, ModelVerdicts]]:
+        """Yield (judge, model, verdicts) for each judge and model, without skipped rows."""
+        for index, (judge, rows, verdicts) in enumerate(self._by_judge()):
             for name, code in self.models.items():
                 if (of_model := rows["model"] == code).any():
-                    yield judge, name, verdicts[of_model], rows["question"][of_model]
+                    attempted = rows["attempted"][:, index].astype(bool)
+                    yield judge, name, ModelVerdicts(verdicts[of_model], attempted[of_model], rows["question"][of_model])
 
     def labelled(self) -> Iterator[tuple[str, np.ndarray, np.ndarray, np.ndarray]]:
         """Yield (judge, verdict codes, codes of the file's labels, question hashes) of the labelled rows of each judge."""

@@ -5,6 +5,7 @@ verdicts, because these formats require a score.
 """
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -13,6 +14,7 @@ import yaml
 from huggingface_hub import EvalResult, EvalResultEntry, eval_result_entries_to_yaml
 from huggingface_hub.repocard_data import eval_results_to_model_index
 
+from bert_judge.judges.protocol import NOT_ATTEMPTED
 from bert_judge.report.exporters.results import AccuracyResult
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.program import program
@@ -51,7 +53,10 @@ def _lm_eval_scores(result: AccuracyResult) -> dict[str, Any]:
     if result.has_verdict:
         scores[f"acc,{result.judge}"] = result.accuracy
         scores[f"acc_stderr,{result.judge}"] = (result.high - result.low) / (2 * Z_95)
-    return scores | {f"invalid,{result.judge}": result.invalid}
+        scores[f"f_score,{result.judge}"] = result.f_score
+        if result.attempted:
+            scores[f"acc_attempted,{result.judge}"] = result.accuracy_attempted
+    return scores | {f"attempted,{result.judge}": result.attempted, f"invalid,{result.judge}": result.invalid}
 
 
 # --- model hubs ---
@@ -101,12 +106,18 @@ def eval_results(results: Sequence[AccuracyResult], datasets: Mapping[str, str])
             value=round(100 * result.accuracy, 2),
             date=today,
             notes=f"judged by {result.judge}; 95% interval {100 * result.low:.1f} to {100 * result.high:.1f}; "
-            f"{100 * result.invalid:.1f}% of the verdicts invalid",
+            f"{100 * result.invalid:.1f}% of the verdicts invalid; {_attempts_text(result)}",
         )
         for result in results
         if result.task in datasets and result.has_verdict
     ]
     return yaml.safe_dump(eval_result_entries_to_yaml(entries), sort_keys=False, allow_unicode=True)
+
+
+def _attempts_text(result: AccuracyResult) -> str:
+    shares = (result.attempted, result.accuracy_attempted, result.f_score)
+    attempted, accuracy, f_score = ("–" if math.isnan(share) else f"{100 * share:.1f}%" for share in shares)
+    return f"{attempted} of the answers attempted, {accuracy} of these correct, F-score {f_score}"
 
 
 # --- inspect_ai ---
@@ -130,7 +141,8 @@ def inspect_lines(rows: Iterable[Mapping[str, Any]], source: str) -> Iterator[st
             record = {
                 "id": row["id"],
                 "epoch": row["attempt"] + 1,
-                "value": "C" if row["verdict"] == "correct" else "I",
+                # Its own letters; N (no answer) counts as incorrect in its accuracy.
+                "value": {"correct": "C", NOT_ATTEMPTED: "N"}.get(row["outcome"], "I"),
                 "explanation": row["reason"],
                 "metadata": {"score": row["score"]},
             }

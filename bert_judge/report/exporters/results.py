@@ -14,9 +14,11 @@ import pandas as pd
 
 from bert_judge import tables
 from bert_judge.importers import column_names
+from bert_judge.judges.protocol import NOT_ATTEMPTED
 from bert_judge.labels.score_file.tally import hash_text
 from bert_judge.report.format import estimate_cell, format_table, pivot_models
 from bert_judge.runtime.errors import InputError
+from bert_judge.statistics.attempts import attempt_metrics
 from bert_judge.statistics.intervals import proportion
 from bert_judge.tables.readers.rows import open_rows
 
@@ -32,6 +34,7 @@ class AccuracyResult:
         low, high: its 95% interval, clustered by question.
         invalid: share of invalid verdicts.
         n, questions: number of answers, and of distinct questions.
+        attempted, accuracy_attempted, f_score: see `statistics.attempts`.
     """
 
     model: str
@@ -43,6 +46,9 @@ class AccuracyResult:
     invalid: float
     n: int
     questions: int
+    attempted: float
+    accuracy_attempted: float
+    f_score: float
 
     @property
     def has_verdict(self) -> bool:
@@ -99,21 +105,25 @@ def _select_judge(path: Path, judge: str | None, judges: list[str], defaults: li
 
 
 def _load_scored_file(path: Path, judge: str | None) -> list[AccuracyResult]:
-    # Nine bytes per row, so that files of any length fit in memory.
+    # Ten bytes per row, so that files of any length fit in memory.
     correct: dict[tuple[str, str], bytearray] = defaultdict(bytearray)
+    attempted: dict[tuple[str, str], bytearray] = defaultdict(bytearray)
     question_hashes: dict[tuple[str, str], array[int]] = defaultdict(lambda: array("Q"))
     num_invalid: dict[tuple[str, str], int] = defaultdict(int)
     for row in scored_rows(path, judge):
         key = (row["model"], row["task"])
         num_invalid[key] += row["verdict"] == "invalid"
         correct[key].append(row["verdict"] == "correct")
+        attempted[key].append(row["outcome"] != NOT_ATTEMPTED)
         question_hashes[key].append(hash_text(row["question"]))
     results = []
     for key in sorted(correct):
         questions = np.frombuffer(question_hashes[key], np.uint64)
-        n, accuracy = len(questions), proportion(np.frombuffer(correct[key], bool), questions)
+        hits = np.frombuffer(correct[key], bool)
+        n, accuracy, attempts = len(questions), proportion(hits, questions), np.frombuffer(attempted[key], bool)
         estimates = (accuracy.value, accuracy.low, accuracy.high, num_invalid[key] / n)
-        results.append(AccuracyResult(*key, judge or "judge", *estimates, n, len(np.unique(questions))))
+        counts = (n, len(np.unique(questions)))
+        results.append(AccuracyResult(*key, judge or "judge", *estimates, *counts, *attempt_metrics(hits, attempts)))
     if not results:
         raise InputError(f"{path}: no verdict in it; score a file with answers")
     return results
@@ -122,8 +132,8 @@ def _load_scored_file(path: Path, judge: str | None) -> list[AccuracyResult]:
 def scored_rows(path: Path, judge: str | None = None) -> Iterator[dict[str, Any]]:
     """Yield the rows of a scored file that have a verdict, one at a time.
 
-    Each has `question`, `references`, `candidate`, `model`, `task`, `id`, `attempt`, `verdict`, `score` and `reason`, with defaults
-    for missing columns.
+    Each has `question`, `references`, `candidate`, `model`, `task`, `id`, `attempt`, `verdict`, `outcome`, `score` and `reason`,
+    with defaults for missing columns.
 
     Raises:
         InputError: the file has no verdict column, or several and none is named, or an unknown verdict.
@@ -171,6 +181,7 @@ def _to_row(record: Mapping[str, Any], columns: Mapping[str, str], verdict_colum
         "id": str(value_of("id", "")),
         "attempt": int(value_of("attempt", 0)),
         "verdict": record[verdict_column],
+        "outcome": record.get(f"{prefix}outcome") or record[verdict_column],
         "score": None if score is None else float(score),
         "reason": record.get(f"{prefix}reason"),
     }

@@ -162,9 +162,7 @@ def parse_label(value: Any) -> float | None:
     if isinstance(value, str):
         if value.strip().casefold() in NULL_WORDS:
             return None
-        # \ufe0f asks for a sign in colours.
-        word = re.sub(r"[\s_-]+", " ", value.casefold().replace("\ufe0f", "")).strip(" .!")
-        if verdict := _VERDICTS.get(word):
+        if verdict := _VERDICTS.get(_verdict_word(value)):
             return float(verdict == "correct")
         number = to_float(value)
     elif isinstance(value, numbers.Number):
@@ -174,8 +172,20 @@ def parse_label(value: Any) -> float | None:
         return float(number)
     raise UnreadableCell(
         f"is {_preview(value)}; give 1 or 0, true or false, correct or incorrect, right or wrong, yes or no, pass or fail, "
-        "a number in [0, 1], or nothing"
+        "a number in [0, 1], not_attempted, or nothing"
     )
+
+
+def parse_attempt(value: Any) -> bool | None:
+    """Return whether a verdict says that the answer attempts the question, or None if there is no verdict."""
+    if parse_label(value) is None:
+        return None
+    return not (isinstance(value, str) and _VERDICTS.get(_verdict_word(value)) == "not_attempted")
+
+
+def _verdict_word(text: str) -> str:
+    # \ufe0f asks for a sign in colours.
+    return re.sub(r"[\s_-]+", " ", text.casefold().replace("\ufe0f", "")).strip(" .!")
 
 
 def parse_number(value: Any) -> float | None:

@@ -28,7 +28,18 @@ def standings_row(model: str, judge: str, accuracy: float, invalid: float = 0.0,
     bounds = {"accuracy_decided": 0.5, "accuracy_upper": 1.0, "rank": 1, "rank_low": 1, "rank_high": 2}
     level = "all" if task == "all" else "task"
     counts = {"level": level, "task": task, "n": 100, "questions": 90}
-    return {"model": model, "judge": judge, **counts, "accuracy": accuracy, "low": low, "high": high, "invalid": invalid, **bounds}
+    attempts = {"attempted": 1.0, "accuracy_attempted": accuracy, "f_score": accuracy / 2}
+    return {
+        "model": model,
+        "judge": judge,
+        **counts,
+        "accuracy": accuracy,
+        "low": low,
+        "high": high,
+        "invalid": invalid,
+        **bounds,
+        **attempts,
+    }
 
 
 ROWS = [
@@ -96,6 +107,14 @@ def test_standings_gold_first_and_the_best_model_on_top(tmp_path: Path) -> None:
     assert "80.0 [78.0, 82.0]" in lines[at + 1] and "20.0 [18.0, 22.0], 25.0 invalid" in lines[at + 1]
     assert ", 100.0 invalid" in lines[at + 2]
     assert "invalid verdicts count as incorrect" in lines[at + 3]
+
+
+def test_standings_tell_attempted_answers_where_some_attempt_nothing(tmp_path: Path) -> None:
+    rows = [row | {"attempted": 0.5 if row["judge"] == "human" else 1.0} for row in ROWS]
+    text = run("standings", write_standings(tmp_path, rows)).stdout
+    lines = text[text.index("attempted answers, accuracy among them, and F-score, in %") :].splitlines()
+    assert lines[2].split()[:5] == ["large", "100", "50.0,", "80.0,", "40.0"] and "100.0, 20.0, 10.0" in lines[2]
+    assert "attempted" not in run("standings", write_standings(tmp_path, ROWS)).stdout
 
 
 def test_standings_tell_the_judges_agreement_and_their_difference(tmp_path: Path) -> None:
@@ -192,7 +211,7 @@ def test_show_says_what_a_table_is_and_where_it_comes_from(tmp_path: Path) -> No
 
 def test_show_explains_the_columns_of_scores(tmp_path: Path) -> None:
     row = {"sample_id": "0" * 16, "attempt": 0, "question": "q", "references": ["r"], "candidate": "x", "status": "ok"}
-    row |= {"bert": None, "bert_verdict": "invalid"}
+    row |= {"bert": None, "bert_verdict": "invalid", "bert_outcome": "invalid"}
     path = tmp_path / "scores.parquet"
     tables.write(pd.DataFrame([row]), path, tables.scores_schema(["bert"]), {"judges": ["bert"]})
     assert "bert (double) score by bert; null when invalid\n" in run("show", path).stdout

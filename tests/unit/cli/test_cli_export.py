@@ -121,7 +121,7 @@ def test_latex_is_escaped_and_sorted_by_accuracy(tmp_path: Path, scored: Path) -
 
 
 def test_pipes_are_escaped_in_markdown() -> None:
-    result = AccuracyResult("a|b", "t", "j", 0.5, 0.4, 0.6, 0.0, 10, 10)
+    result = AccuracyResult("a|b", "t", "j", 0.5, 0.4, 0.6, 0.0, 10, 10, 1.0, 0.5, 0.5)
     assert accuracy_table([result], "markdown").splitlines()[2] == r"| a\|b    | 50.0 [40.0, 60.0] |"
 
 

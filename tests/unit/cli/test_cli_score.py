@@ -89,7 +89,7 @@ def test_every_input_column_is_untouched_and_verdicts_stand_behind(tmp_path: Pat
     assert [row["verdict"] for row in after] == VERDICTS
     assert [row["reason"] for row in after] == REASONS
     assert [row["score"] for row in after][:2] == ([1.0, 0.0] if ending != "csv" else ["1.0", "0.0"])
-    assert list(after[0])[-3:] == ["verdict", "score", "reason"]
+    assert list(after[0])[-4:] == ["verdict", "outcome", "score", "reason"]
     # Nothing is left of the work.
     assert sorted(file.name for file in tmp_path.iterdir()) == [f"answers.{ending}", f"answers.scored.{ending}"]
 
@@ -155,7 +155,7 @@ def test_several_judges_have_columns_of_their_own(tmp_path: Path) -> None:
     write(tmp_path / "a.jsonl", ROWS[:2])
     result = run("score", "a.jsonl", "-j", "contains", "-j", "exact_match", "--prefix", "x.")
     assert [name for name in read(tmp_path / "a.scored.jsonl")[0] if name.startswith("x.")] == [
-        f"x.{judge}_{name}" for judge in ("contains", "exact_match") for name in ("verdict", "score", "reason")
+        f"x.{judge}_{name}" for judge in ("contains", "exact_match") for name in ("verdict", "outcome", "score", "reason")
     ]
     lines = [line.split() for line in result.stdout.splitlines() if "contains" in line or "exact_match" in line]
     assert len(lines) == 4 and {line[3] for line in lines} == {"a", "b"}
@@ -262,6 +262,16 @@ def test_labels_in_the_file_give_an_agreement(tmp_path: Path, column: str) -> No
     line = next(line for line in result.stdout.splitlines() if line.startswith("contains: "))
     assert line.startswith(f"contains: agreement with the column '{column}' 50.0% [15.0, 85.0] on 4 answers, kappa ")
     assert line.endswith("; the constant verdict correct agrees on 75.0%")
+
+
+def test_answers_that_attempt_nothing(tmp_path: Path) -> None:
+    rows = [ROWS[0] | {"references": "Paris", "candidate": text} for text in ("Paris", "Rome", "I don't know.", "Je ne sais pas.")]
+    result = run("score", write(tmp_path / "a.csv", rows), "--judge", "contains")
+    assert [row["outcome"] for row in read(tmp_path / "a.scored.csv")] == ["correct", "incorrect", *["not_attempted"] * 2]
+    assert [row["verdict"] for row in read(tmp_path / "a.scored.csv")] == ["correct", *["incorrect"] * 3]
+    # One of four, one of two attempted, and their harmonic mean.
+    [line] = [line for line in result.stdout.splitlines() if line.startswith("│ contains")]
+    assert [cell.strip() for cell in line.split("│")][-4:-1] == ["50.0", "50.0", "33.3"]
 
 
 def test_scores_of_another_judge_are_no_labels(tmp_path: Path) -> None:
@@ -498,8 +508,8 @@ def test_predict_answers_a_pipe_line_by_line() -> None:
     lines = [{"gold": "Größe", "response": "die GRÖSSE? Größe!", "n": 1}, {"answer": "b", "candidate": "a"}]
     result = run("predict", "-j", "contains", stdin="".join(json.dumps(line) + "\n\n" for line in lines))
     assert [json.loads(line) for line in result.stdout.splitlines()] == [
-        lines[0] | {"verdict": "correct", "score": 1.0, "reason": "full_text"},
-        lines[1] | {"verdict": "incorrect", "score": 0.0, "reason": "full_text"},
+        lines[0] | {"verdict": "correct", "outcome": "correct", "score": 1.0, "reason": "full_text"},
+        lines[1] | {"verdict": "incorrect", "outcome": "incorrect", "score": 0.0, "reason": "full_text"},
     ]
 
 

@@ -39,6 +39,7 @@ def write_pair(folder: Path, model: str, task: str, rows: list[tuple[str, str, s
     frame["verdict"] = frame["score"].map(lambda s: "invalid" if pd.isna(s) else "correct" if s >= 0.5 else "incorrect")
     paths = folder / f"{model}-{task}-candidates.parquet", folder / f"{model}-{task}-labels.parquet"
     tables.write(frame.assign(reason="of the answer"), paths[0], tables.CANDIDATES, {})
+    frame["outcome"] = frame["verdict"]
     frame["reason"] = frame["verdict"].map({"invalid": "unsure"})
     frame = frame.assign(truncated=False, aspects=None)
     # In another order, since tables are joined by id.

@@ -37,7 +37,13 @@ def run(folder: Path, gold: str = GOLD, spec: dict[str, Any] = SPEC, reasons: li
         ids = pd.read_parquet(scores[-1])["sample_id"]
         told = reasons or [format_reason("dear" if n in DECIDED_BY_DEAR else "cheap") for n in range(10)]
         frame = pd.DataFrame({"sample_id": ids, "attempt": 0, "model": "m", "judge": "both", "reason": told})
-        frame = frame.assign(verdict=[VERDICT[v] for v in DEAR], score=[SCORE[v] for v in DEAR], raw=None, truncated=False)
+        frame = frame.assign(
+            verdict=[VERDICT[v] for v in DEAR],
+            outcome=[VERDICT[v] for v in DEAR],
+            score=[SCORE[v] for v in DEAR],
+            raw=None,
+            truncated=False,
+        )
         labels.append(folder / f"labels-{task}.parquet")
         tables.write(
             frame.assign(prompt_tokens=None, completion_tokens=None, aspects=None), labels[-1], tables.LABELS, {"task": task}

@@ -39,7 +39,16 @@ def write(folder: Path, name: str, tokens: tuple[int, int] | None, seconds: floa
     schema = tables.LABELS if name.startswith("labels") else tables.CANDIDATES
     read, wrote = tokens or (None, None)
     frame = pd.DataFrame({"sample_id": [f"s{i}" for i in range(rows)]}).assign(
-        attempt=0, question="q", model="m", candidate="a", reasoning=None, status="ok", reason=None, judge="j", verdict="correct"
+        attempt=0,
+        question="q",
+        model="m",
+        candidate="a",
+        reasoning=None,
+        status="ok",
+        reason=None,
+        judge="j",
+        verdict="correct",
+        outcome="correct",
     )
     frame = frame.assign(
         references=[["r"]] * rows, aspects=None, score=1.0, raw=None, truncated=False, prompt_tokens=read, completion_tokens=wrote

@@ -38,6 +38,7 @@ def labels(judge: str, verdicts: dict[str, str], model: str = "ada") -> pd.DataF
             "model": model,
             "judge": judge,
             "verdict": list(verdicts.values()),
+            "outcome": list(verdicts.values()),
             "score": [{"correct": 0.9, "incorrect": 0.2, "invalid": None}[v] for v in verdicts.values()],
             "reason": None,
             "raw": None,
@@ -76,7 +77,8 @@ def test_rows_are_joined_by_id_not_by_position(build):
     assert scores["references"].tolist() == [["a", "那里"], ["b", "那里"], ["c", "那里"]]
     assert identify_table(path) == ("ada", "capitals")
     assert tables.provenance(path)["revisions"] == {"ada": "rev1", "strict": "rev2", "bert": "rev2"}
-    assert load_verdicts([path], ["bert"]).columns.tolist() == ["sample_id", "attempt", "bert", "bert_verdict", "(model)", "(task)"]
+    columns = ["sample_id", "attempt", "bert", "bert_verdict", "bert_outcome", "(model)", "(task)"]
+    assert load_verdicts([path], ["bert"]).columns.tolist() == columns
 
 
 def test_attempts_are_separate_rows(build):

@@ -35,6 +35,14 @@ def files(tmp_path):
     ]
 
 
+def test_attempted_answers_and_their_accuracy(tmp_path):
+    files = [write_scores(tmp_path, "ada", "maths", {"gold": "ccni", "strict": "cnnx"})]
+    standings = run(files, tmp_path)["standings"].set_index(["level", "judge"])
+    columns = ["accuracy", "attempted", "accuracy_attempted", "f_score"]
+    assert standings.loc[("task", "gold"), columns].tolist() == pytest.approx([2 / 4, 3 / 4, 2 / 3, 4 / 7])
+    assert standings.loc[("task", "strict"), columns].tolist() == pytest.approx([1 / 4, 2 / 4, 1 / 2, 2 / 6])
+
+
 def run(files, tmp_path, spec=SPEC) -> dict[str, pd.DataFrame]:
     build_standings(spec, files, tmp_path)
     return {name: tables.read(tmp_path / f"{name}.parquet", schema) for name, schema in SCHEMAS.items()}

@@ -257,6 +257,14 @@ def test_verdicts_in_the_rows_of_the_answers(tmp_path: Path) -> None:
     assert frame["reason"][3] == NO_VERDICT
 
 
+def test_a_file_that_tells_refusals_from_errors(tmp_path: Path) -> None:
+    labels = ["NOT_ATTEMPTED", "incorrect", "Refusal", "abstained", 1, None]
+    frame = verdicts(tmp_path, [row(f"{number}?", "I don't know", label) for number, label in enumerate(labels)])
+    assert frame["verdict"].tolist() == ["incorrect"] * 4 + ["correct", "invalid"]
+    # The second answer declines in words, but the file knows better; it does not tell of the last.
+    assert frame["outcome"].tolist() == ["not_attempted", "incorrect", "not_attempted", "not_attempted", "correct", "not_attempted"]
+
+
 def test_verdicts_in_another_file_belong_to_the_text(tmp_path: Path) -> None:
     rows = [row("Who?", "I"), row("Who?", "you"), row("Why?", "so"), row("When?", "now"), row("Who?", "I")]
     # In another order, three verdicts on one answer, one on no answer, one on another model's.

@@ -37,6 +37,7 @@ def written(folder: Path, answers: Sequence[Answer], model: str = "m", task: str
             "completion_tokens": None,
             "judge": "j",
             "verdict": "invalid" if score is None else "correct",
+            "outcome": "invalid" if score is None else "correct",
             "score": score,
             "raw": None,
             "truncated": False,

@@ -39,6 +39,7 @@ def label_frame(**columns: Any) -> pd.DataFrame:
     frame = pd.DataFrame(
         {"sample_id": ["a", "b"], "attempt": [0, 0], "model": "m", "judge": "j", "verdict": ["correct", "invalid"]}
     )
+    frame["outcome"] = frame["verdict"]
     more = {"score": [1.0, None], "reason": None, "raw": None, "truncated": False, "prompt_tokens": None, "completion_tokens": None}
     return frame.assign(**more, aspects=None).assign(**columns)
 

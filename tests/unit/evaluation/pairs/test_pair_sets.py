@@ -142,7 +142,13 @@ def answers(folder: Path, model: str, texts: list[str], verdicts: list[str] | No
     )
     tables.write(frame, folder / f"{model}.parquet", tables.CANDIDATES, {})
     labels = frame[["sample_id", "attempt", "model"]].assign(
-        judge="gold", verdict=verdicts or "correct", score=0.5, reason=None, raw=None, truncated=False
+        judge="gold",
+        verdict=verdicts or "correct",
+        outcome=verdicts or "correct",
+        score=0.5,
+        reason=None,
+        raw=None,
+        truncated=False,
     )
     labels = labels.assign(prompt_tokens=None, completion_tokens=None, aspects=None)
     labels.loc[labels["verdict"] == "invalid", "score"] = None

@@ -148,7 +148,7 @@ def answers(model: str = "m") -> pd.DataFrame:
 def labels(frame: pd.DataFrame, judge: str, scores: Sequence[float]) -> pd.DataFrame:
     outputs = verdicts(scores)
     labelled = frame[["sample_id", "attempt", "model"]].assign(
-        judge=judge, verdict=outputs.verdicts, score=outputs.scores, reason=None, raw=None
+        judge=judge, verdict=outputs.verdicts, outcome=outputs.verdicts, score=outputs.scores, reason=None, raw=None
     )
     return labelled.assign(truncated=False, prompt_tokens=5, completion_tokens=None, aspects=None)
 

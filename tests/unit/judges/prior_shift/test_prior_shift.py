@@ -104,7 +104,9 @@ def write_labels(path: Path, scores: list[float | None], reason: str | None = No
     frame = pd.DataFrame({"score": pd.array(scores, dtype="Float64")})
     verdicts = ["invalid" if score is None else "correct" if score >= 0.5 else "incorrect" for score in scores]
     ids = [f"{n:016x}" for n in range(len(scores))]
-    frame = frame.assign(sample_id=ids, attempt=0, model="m", judge="bert", verdict=verdicts, reason=reason, raw=None)
+    frame = frame.assign(
+        sample_id=ids, attempt=0, model="m", judge="bert", verdict=verdicts, outcome=verdicts, reason=reason, raw=None
+    )
     frame = frame.assign(truncated=False, prompt_tokens=None, completion_tokens=None, aspects=None)
     tables.write(frame[tables.LABELS.names], path, tables.LABELS, {"judge": "bert"}, {"backbone": "abc"})
     return path
@@ -127,7 +129,7 @@ def test_verdicts_follow_the_shifted_scores_and_other_columns_stay(tmp_path: Pat
     assert after["verdict"].tolist()[200:] == ["correct", "invalid", "incorrect"]
     assert after["score"].isna().tolist() == before["score"].isna().tolist()
     assert after["score"][200] > 0.9
-    unchanged = [name for name in tables.LABELS.names if name not in ("judge", "verdict", "score")]
+    unchanged = [name for name in tables.LABELS.names if name not in ("judge", "verdict", "outcome", "score")]
     pd.testing.assert_frame_equal(after[unchanged], before[unchanged])
     assert tables.provenance(tmp_path / "shifted.parquet")["revisions"] == {"backbone": "abc"}
 

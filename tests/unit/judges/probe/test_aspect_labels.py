@@ -23,7 +23,10 @@ LABELS = [
 
 
 def label_frame(aspects: list[Any]) -> pd.DataFrame:
-    rows = [{"sample_id": f"{n}", "attempt": 0, "model": "m", "judge": "j", **vars(decided(1.0))} for n in range(len(aspects))]
+    rows = [
+        {"sample_id": f"{n}", "attempt": 0, "model": "m", "judge": "j", **vars(decided(1.0)), "outcome": "correct"}
+        for n in range(len(aspects))
+    ]
     return pd.DataFrame(rows).assign(aspects=pd.Series(aspects, dtype=object))
 
 
