@@ -119,6 +119,8 @@ _CITATION = (
     r"\[\^?\d{1,3}(?:,\s?\d{1,3}){0,5}\]|【[^【】]{1,40}】|\((?:Wikipedia|(?:source|see)\b[^()]{0,60})\)|\[citation needed\]"
 )
 _AFTER_SHORT_ANSWER = re.compile(rf"(?:\s?(?:{_CITATION})){{1,5}}\.?\Z", re.IGNORECASE)
+# The language stands on the line of the opening fence.
+_FENCE = re.compile(r"\s*(?P<fence>```|~~~)[^\S\n]*[\w+#.-]*[^\S\n]*\n(?P<code>(?:(?!(?P=fence)).)*?)\s*(?P=fence)\s*", re.DOTALL)
 _APOSTROPHE = re.compile(r"(?<=\w)'(?=\w)")
 _UNIT = re.compile(
     r"[$€£¥₹₽₩](?=\s?[-−]?\.?\d)|(?<=\d)\s?[€£¥₹₽₩]|(?<=°)[cf]\b|(?<=\d)\s?[ap](?=\.?m\b)|\b(?:at\s(?:least|most)|(?:more|less)\sthan)\b(?=\s\S*\d)"
@@ -211,6 +213,7 @@ def _read_number(match: re.Match[str]) -> str:
 
 def strip_markup(text: str) -> str:
     r"""Remove what surrounds an answer: quotes, markdown, `$…$`, `\boxed{…}`, `\text{…}`, a final full stop."""
+    text = strip_fence(text)
     for _ in range(5):
         text = _strip_decoration(text)
         if (inner := _unwrap_once(text)) == text:
@@ -226,9 +229,15 @@ def _strip_decoration(text: str) -> str:
     return f"{negation[1] if negation else ''}{stripped}{prime[1] if prime else ''}" if stripped else ""
 
 
+def strip_fence(text: str) -> str:
+    """Return the code in a text that is one fenced block, with or without a language; any other text stays as it is."""
+    fenced = _FENCE.fullmatch(text) if "```" in text or "~~~" in text else None
+    return fenced["code"] if fenced and fenced["code"].strip() else text
+
+
 def unwrap(text: str) -> str:
     r"""Remove what surrounds a text: white space, quotes, bold, code, `$…$`, `\boxed{…}`, `\text{…}`, a tag, a final full stop."""
-    text = " ".join(text.split())
+    text = " ".join(strip_fence(text).split())
     for _ in range(5):
         inner = _unwrap_once(text.rstrip(".,;:。").rstrip() or text)
         if not inner or inner == text:

@@ -23,7 +23,10 @@ from bert_judge.text.math_words import states_in_words
 from bert_judge.text.math_worker import MathResult, MathVerifier
 from bert_judge.text.normalization import drop_percent, join_scales, normalize_words, split_words
 from bert_judge.text.options import Expectation, expected_choice, match_option, name_option, write_letters
+from bert_judge.text.rules.decision import Decision
+from bert_judge.text.rules.members import decide_members, parse_members
 from bert_judge.text.rules.number import decide_number, mentions_quantity
+from bert_judge.text.rules.structure import decide_structure, is_same_structure
 from bert_judge.text.visible_text import UNFINISHED, is_blank_answer
 from bert_judge.text.word_metrics import MAX_SHORT_REFERENCE, WORD_METRICS, has_distinctions, stands_alone, stem_words
 
@@ -93,13 +96,15 @@ class LexicalJudge:
             return decided(1.0, reason="identical", raw=row.candidate[:_MAX_RAW])
         text = read_answer(row.question, row.references, row.candidate)
         if text is None:
-            return invalid(UNFINISHED)
+            return invalid(UNFINISHED, is_attempted=False)
         text = extraction.QUOTATION.sub("", text)
         references = read_references(row.references, text)
         if may_be_identical and any(is_same_text(reference, text) for reference in (*row.references, *references)):
             return decided(1.0, reason="identical", raw=text[:_MAX_RAW])
         if is_blank_answer(text, references):
             return decided(0.0, reason="empty answer")
+        if self.settings.normalize and self._is_lenient and (decision := self._decide_by_content(row.question, references, text)):
+            return decided(float(decision.correct), reason=decision.reason, raw=text[:_MAX_RAW])
         answer, extractor = self._extract(text, expected)
         if answer is None:
             return invalid(extractor)
@@ -123,6 +128,22 @@ class LexicalJudge:
         if score < threshold and is_letter and self.settings.normalize and not stated:
             return invalid("no option recognised", answer[:_MAX_RAW])
         return decided(score, threshold, **details)
+
+    def _decide_by_content(self, question: str, references: Sequence[str], text: str) -> Decision | None:
+        """Compare objects, calls of tools and lists by their content; exact match wants nothing else in the answer."""
+        if self.settings.metric == "exact_match":
+            if any(is_same_structure(reference, text) for reference in references):
+                return Decision(True, "json", "same content")
+        elif self.settings.metric == "contains":
+            structure = decide_structure(question, references, text)
+            if structure and structure.correct:
+                return structure
+        else:
+            return None
+        decisions = [decide_members(question, reference, text) for reference in references]
+        if correct := next((decision for decision in decisions if decision and decision.correct), None):
+            return correct if self.settings.metric == "exact_match" or parse_members(text) else None
+        return decisions[0] if decisions and all(decisions) else None
 
     @property
     def _is_lenient(self) -> bool:

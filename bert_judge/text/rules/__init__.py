@@ -17,10 +17,16 @@ from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.formula import decide_formula
 from bert_judge.text.rules.identifier import decide_identifier
 from bert_judge.text.rules.identity import decide_identical
+from bert_judge.text.rules.members import decide_members
 from bert_judge.text.rules.mention import decide_mention
+from bert_judge.text.rules.no_answer import decide_no_answer
 from bert_judge.text.rules.number import decide_number
+from bert_judge.text.rules.opposite import decide_opposite
 from bert_judge.text.rules.option import decide_option
 from bert_judge.text.rules.part import decide_part
+from bert_judge.text.rules.roles import decide_roles
+from bert_judge.text.rules.structure import decide_structure
+from bert_judge.text.rules.yes_no import decide_yes_no
 
 __all__ = ["MODULES", "Decision", "Module", "decide"]
 
@@ -44,14 +50,20 @@ class Module(NamedTuple):
 
 # Modules that read all references come first in effect: they decide for all of them.
 MODULES: tuple[Module, ...] = (
+    Module("no_answer", decide_no_answer, reads_all=True),
+    Module("json", decide_structure, reads_all=True),
     Module("option", decide_option, reads_all=True),
     Module("mention", decide_mention, reads_all=True),
     Module("identical", decide_identical),
     Module("date", decide_date),
+    Module("list", decide_members),
     Module("number", decide_number),
     Module("formula", decide_formula),
     Module("identifier", decide_identifier),
     Module("part", decide_part),
+    Module("yes_no", decide_yes_no),
+    Module("opposite", decide_opposite),
+    Module("roles", decide_roles),
 )
 
 

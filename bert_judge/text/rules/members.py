@@ -1,0 +1,210 @@
+"""The reference names several things: all of them count, and their order where the question or the notation makes it count."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from bert_judge.text.extraction import strip_fence, strip_markup, unwrap
+from bert_judge.text.normalization import normalize
+from bert_judge.text.rules.decision import Decision
+
+MAX_CHARACTERS = 400
+MAX_MEMBER_WORDS = 6
+_ITEM = re.compile(r"^[^\S\n]*(?:[-*•–+]|\(?\d{1,2}[.):]|\(?[a-z]\))[^\S\n]+", re.MULTILINE)
+_ARROW = re.compile(r"\s*(?:→|->|=>|⇒|»|>|<)\s*")
+# Not inside a number.
+_COMMA = re.compile(r"\s*,\s+|(?<!\d),(?!\d)|(?<=\d),(?=\d(?!\d\d(?!\d)))|\s*[、，]\s*")
+_AND = re.compile(r"(?:,\s*)?\s(?:and|&|und|et|y|e|и|en|och|og)\s|\s*(?:以及|和|与|及)\s*", re.IGNORECASE)
+_ORDER_WORDS = re.compile(
+    r"^(?:(?:and|then|next|first(?:ly)?|second(?:ly)?|third(?:ly)?|last(?:ly)?|finally|afterwards|after that|followed by"
+    r"|zuerst|dann|danach|zuletzt"
+    r"|puis|ensuite|enfin|d'abord|luego|después|finalmente|primero)\b,?\s*)+",
+    re.IGNORECASE,
+)
+_ASKS_ORDER = re.compile(
+    r"\b(?:order(?:ed|ing)?|sequence|rank(?:ed|ing)?|sort(?:ed)?|chronolog\w*|arrange|revers\w+|backwards?|ascending"
+    r"|descending|alphabetical\w*|outwards|steps"
+    r"|reihenfolge|sortiere?|ordre|triez|orden|ordena\w*|ordine)\b|顺序|排序",
+    re.IGNORECASE,
+)
+_ASKS_SEVERAL = re.compile(
+    r"\b(?:two|three|four|five|six|seven|both|all|list|names|name the|which (?:\w+ )?(?!(?:is|was|has|does"
+    r"|this|its|as)\b)\w+s\b|what (?:are|were)"
+    r"|who (?:are|were)|what \w+s\b|who wrote|who founded"
+    r"|who invented|companies|countries|parties|welche \w+n|quel(?:le)?s|cuáles|quali)\b",
+    re.IGNORECASE,
+)
+_RATIO = re.compile(r"\(?(\d{1,3})\s*(?P<sign>[:–—-])\s*(\d{1,3})\)?")
+_RATIOS = re.compile(r"(?<![\d.,:–—-])(\d{1,3})\s?[:–—-]\s?(\d{1,3})(?![\d:–—-]|[.,]\d)")
+_TUPLE = re.compile(r"\(([^()]+)\)")
+_ASSIGNMENT = re.compile(r"\s*([^\W\d]\w{0,10})\s*=\s*([^=,;]{1,30}?)\s*")
+_SENTENCE_VERB = re.compile(
+    r"\b(?:is|are|was|were|has|have|had|can|will|because|which|that|not|or|either|neither|but)\b|n't\b", re.IGNORECASE
+)
+_NAMES = re.compile(r"(?:[\W_]*(?:\d\S*|[A-Z][^\s,;]*|and|the|of|&))+[\W_]*")
+_RELATION = re.compile("[<>]")
+# What many names have in common.
+_GENERIC = frozenset(
+    {"company", "inc", "corp", "corporation", "ltd", "llc", "university", "river", "lake", "city", "county", "of", "group"}
+)
+_MONTH = re.compile(r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b", re.IGNORECASE)
+
+
+class Members(NamedTuple):
+    """The members of a list, normalised; `is_ordered`: its notation gives an order; `is_marked`: it is a list by its notation;
+    `is_descending`: the greater stands first."""
+
+    texts: tuple[str, ...]
+    is_ordered: bool
+    is_marked: bool
+    is_descending: bool = False
+
+
+def decide_members(question: str, reference: str, answer: str) -> Decision | None:
+    """Decide if the reference is a list, and a short answer is one too or one of its members."""
+    if len(reference) > MAX_CHARACTERS or len(answer) > MAX_CHARACTERS:
+        return None
+    decision = _compare_ratios(reference, answer) or _compare_assignments(reference, answer) or _compare_symbols(reference, answer)
+    if decision:
+        return decision
+    asks_order = bool(_ASKS_ORDER.search(question))
+    if asks_order and (decision := _compare_words(question, reference, answer)):
+        return decision
+    expected = parse_members(reference)
+    if expected is None or len(expected.texts) < 2:
+        return None
+    is_list = expected.is_marked or len(expected.texts) > 2 or asks_order or bool(_ASKS_SEVERAL.search(question))
+    given = parse_members(answer) if is_list else None
+    if given is None:
+        return None
+    texts = _share_last_names(given.texts, expected.texts)
+    if expected.is_descending != given.is_descending and _RELATION.search(answer) and _RELATION.search(reference):
+        texts = texts[::-1]
+    if len(texts) == 1 and expected.is_marked is False and not _ASKS_SEVERAL.search(question) and not asks_order:
+        return None
+    has_repeats = len(set(expected.texts)) < len(expected.texts)
+    decision = _compare(expected.texts, texts, is_ordered=asks_order or has_repeats or expected.is_ordered)
+    # Common nouns are often one thing, wages and salaries, or paraphrases.
+    are_several = len(expected.texts) > 2 and _ASKS_SEVERAL.search(question)
+    are_names = expected.is_marked or are_several or asks_order or _NAMES.fullmatch(unwrap(reference))
+    return decision if decision is None or decision.correct or are_names else None
+
+
+def _compare_words(question: str, reference: str, answer: str) -> Decision | None:
+    """Compare words of the question that are to be put in order, without marks between them."""
+    expected, given = normalize(reference).split(), normalize(answer).split()
+    if len(expected) < 3 or sorted(expected) != sorted(given) or not set(expected) <= set(normalize(question).split()):
+        return None
+    return Decision(expected == given, "list", "the same order" if expected == given else "another order")
+
+
+def _compare(expected: Sequence[str], given: Sequence[str], *, is_ordered: bool) -> Decision | None:
+    if list(expected) == list(given):
+        return Decision(True, "list", "the same members")
+    missing, extra = Counter(expected) - Counter(given), Counter(given) - Counter(expected)
+    if not missing and not extra:
+        return Decision(not is_ordered, "list", "another order" if is_ordered else "the same members")
+    if not extra:
+        return Decision(False, "list", f"without {next(iter(missing))}"[:80])
+    if not missing:
+        return Decision(False, "list", f"{next(iter(extra))} is too many"[:80])
+    # Where the others are the same, the one that differs is another name, unless it is spelled or said in another way.
+    shared = (Counter(expected) & Counter(given)).total()
+    if shared and missing.total() == extra.total() == 1:
+        (first,), (second,) = missing, extra
+        shared_words = set(first.split()) & set(second.split()) - _GENERIC
+        if not shared_words and first[:2] != second[:2] and f"{first}{second}".replace(" ", "").isalpha():
+            return Decision(False, "list", f"{second} instead of {first}"[:80])
+    return None
+
+
+@lru_cache(maxsize=4096)
+def parse_members(text: str) -> Members | None:
+    """Return the members of a text that is a list, one name being a list of one; None for a sentence or a date."""
+    text = strip_fence(text).strip()
+    stripped = unwrap(text) if "\n" not in text else text
+    brackets = len(stripped) > 2 and stripped[0] + stripped[-1] in ("[]", "{}", "()")
+    is_tuple = brackets and stripped[0] == "("
+    body = stripped[1:-1] if brackets else stripped
+    if "\n" in body.strip():
+        lines = [line for line in body.strip().splitlines() if line.strip()]
+        parts = [_ITEM.sub("", line) for line in lines]
+        if not brackets and not all(_ITEM.match(line) or len(line.split()) <= MAX_MEMBER_WORDS for line in lines):
+            return None
+        return _members(parts, is_ordered=False, is_marked=True)
+    if _SENTENCE_VERB.search(body) or body.rstrip().endswith("?"):
+        return None
+    if len(parts := _ARROW.split(body)) > 1 and all(parts):
+        signs = {sign.strip() for sign in _ARROW.findall(body)}
+        members = _members(parts, is_ordered=True, is_marked=True) if len(signs) == 1 else None
+        return members and members._replace(is_descending=signs == {">"})
+    if ";" in body:
+        # Between two it may be a paraphrase: "in a cross manner; angrily".
+        return _members(body.split(";"), is_ordered=is_tuple, is_marked=brackets)
+    parts = [part for piece in _COMMA.split(body) for part in _AND.split(f" {piece} ")]
+    if _MONTH.search(body) and re.search(r"\d", body):
+        return None
+    has_words = " and " in f" {body} " or " und " in body or "&" in body
+    is_marked = brackets or (has_words and len(parts) > 1 and all(part.strip()[:1].isupper() for part in parts))
+    return _members(parts, is_ordered=is_tuple, is_marked=is_marked)
+
+
+def _members(parts: Sequence[str], *, is_ordered: bool, is_marked: bool) -> Members | None:
+    texts = [_ORDER_WORDS.sub("", part.strip().strip("'\"")).strip() for part in parts]
+    names = [normalize(strip_markup(text)) for text in texts if text]
+    if not names or not all(names) or any(len(name.split()) > MAX_MEMBER_WORDS for name in names):
+        return None
+    return Members(tuple(names), is_ordered, is_marked)
+
+
+def _share_last_names(given: Sequence[str], expected: Sequence[str]) -> Sequence[str]:
+    """Return the members with the last word of the last one where that makes them members of the reference: ben and ada smith."""
+    last_words = given[-1].split()
+    if len(given) < 2 or len(last_words) < 2:
+        return given
+    completed = [f"{name} {last_words[-1]}" for name in given]
+    return [whole if whole in expected and name not in expected else name for name, whole in zip(given, completed, strict=True)]
+
+
+def _compare_ratios(reference: str, answer: str) -> Decision | None:
+    """Compare ratios and scores: 3:4 is not 4:3."""
+    expected = _RATIO.fullmatch(unwrap(reference))
+    if not expected or (expected["sign"] == ":" and len(expected[3]) == 2):
+        # A time of the day, rather.
+        return None
+    found = set(_RATIOS.findall(answer))
+    if len(found) != 1:
+        return None
+    [given] = found
+    if given == expected.group(1, 3):
+        return Decision(True, "list", "the same ratio or score")
+    # Within a sentence the other side may come first.
+    return Decision(False, "list", "another ratio or score") if _RATIO.fullmatch(unwrap(answer)) else None
+
+
+def _compare_assignments(reference: str, answer: str) -> Decision | None:
+    """Compare values by name: x = 1, y = 2."""
+    expected, given = (_parse_assignments(text) for text in (reference, answer))
+    if not expected or not given or len(expected) < 2:
+        return None
+    if expected == given:
+        return Decision(True, "list", "the same values")
+    if expected.keys() == given.keys() and sorted(expected.values()) == sorted(given.values()):
+        return Decision(False, "list", "values exchanged")
+    return None
+
+
+def _parse_assignments(text: str) -> dict[str, str]:
+    parts = re.split(r"[,;\n]|\band\b", unwrap(text))
+    matches = [_ASSIGNMENT.fullmatch(part) for part in parts if part.strip()]
+    return {match[1]: normalize(match[2]) for match in matches if match} if matches and all(matches) else {}
+
+
+def _compare_symbols(reference: str, answer: str) -> Decision | None:
+    """Compare texts without letters and digits, such as brackets to close."""
+    if any(map(str.isalnum, reference)) or any(map(str.isalnum, answer)) or len(reference.split()) < 2:
+        return None
+    is_same = "".join(reference.split()) == "".join(answer.split())
+    return Decision(is_same, "list", "the same symbols" if is_same else "other symbols")

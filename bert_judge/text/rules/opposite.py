@@ -1,0 +1,191 @@
+"""A short reference, and an answer that differs in one word, prefix or sign and means something else (`opposites.yaml`)."""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
+from importlib import resources
+from typing import Any
+
+import yaml
+
+from bert_judge.text.extraction import strip_markup, unwrap
+from bert_judge.text.normalization import normalize_words
+from bert_judge.text.rules.decision import Decision
+
+MAX_REFERENCE_WORDS, MAX_ANSWER_WORDS = 5, 12
+MAX_CHARACTERS = 120
+_RELATIONS = re.compile(r"!=|<=|>=|==|=<|[<>=≠≤≥≈∈∉⊂⊆]")
+_RELATION_NAMES = {"!=": "≠", "<=": "≤", "=<": "≤", ">=": "≥", "==": "="}
+_NUMBER = re.compile(r"\d[\d.,]*")
+_NEGATION_WORDS = frozenset({"not", "no", "non", "never", "nicht", "kein", "keine", "pas", "nie", "ne", "не"})
+_FREE_ARTICLES = re.compile(r"^(?:the|a|an|it is|it's|it was|they are|this is)\s+", re.IGNORECASE)
+_DENIAL = re.compile(
+    r"\b(?:not|no|never|neither|nor|rather|instead|unlike|than|either|or|both|between|if|but|cannot)\b|n['’]t\b", re.IGNORECASE
+)
+_LABEL = re.compile(r"[a-z]|[ivx]{1,5}|\d{1,3}")
+_CODE = re.compile(r"(?=[^\W_]*\d)(?=[^\W_]*[^\W\d_])[^\W_]{2,12}")
+_ALTERNATIVES = re.compile(r"\b((?:not |non-?)?[\w-]+)(?:,? or |, )((?:not |non-?)?[\w-]+)\s*\?", re.IGNORECASE)
+
+
+@cache
+def _content() -> Mapping[str, Any]:
+    content: Mapping[str, Any] = yaml.safe_load(resources.files("bert_judge.text").joinpath("opposites.yaml").read_text("utf-8"))
+    return content
+
+
+@cache
+def _sets_by_word() -> Mapping[str, frozenset[int]]:
+    """Return word → numbers of the sets that it is in."""
+    numbers: dict[str, set[int]] = {}
+    for number, words in enumerate(_content()["exclusive"]):
+        for word in words:
+            numbers.setdefault(word, set()).add(number)
+    return {word: frozenset(values) for word, values in numbers.items()}
+
+
+@cache
+def _bounds() -> re.Pattern[str]:
+    phrases = sorted(_bound_names(), key=len, reverse=True)
+    return re.compile("|".join(rf"(?<![^\W_]){re.escape(phrase)}(?![a-z])" for phrase in phrases), re.IGNORECASE)
+
+
+@cache
+def _bound_names() -> Mapping[str, str]:
+    return {phrase: name for name, phrases in _content()["bounds"].items() for phrase in phrases}
+
+
+def decide_opposite(question: str, reference: str, answer: str) -> Decision | None:
+    """Decide incorrect if a short answer is the reference but for one opposite, and correct if it takes the same side."""
+    if len(reference) > MAX_CHARACTERS or len(answer) > MAX_CHARACTERS:
+        return None
+    expected_text, given_text = unwrap(reference), unwrap(answer)
+    decision = _compare_relations(expected_text, given_text) or _compare_bounds(expected_text, given_text)
+    if decision:
+        return decision
+    expected, given = split_words(expected_text), split_words(given_text)
+    if not expected or not given or len(expected) > MAX_REFERENCE_WORDS or len(given) > MAX_ANSWER_WORDS or expected == given:
+        return None
+    if difference := _difference(expected, given):
+        return Decision(False, "opposite", f"{difference[0]} is not {difference[1]}")
+    return _choose_alternative(question, expected, given, given_text)
+
+
+@lru_cache(maxsize=4096)
+def _words_of(text: str) -> tuple[str, ...]:
+    text = _FREE_ARTICLES.sub("", strip_markup(text).replace("’", "'"))
+    return tuple(re.findall(r"[^\W_]+(?:['-][^\W_]+)*", text.casefold().replace("grey", "gray").replace("gray", "grey")))
+
+
+def split_words(text: str) -> list[str]:
+    """Split a short text into words in small letters, without a leading article; hyphens stay."""
+    return list(_words_of(text))
+
+
+def are_opposites(first: str, second: str) -> bool:
+    """Return whether two words exclude each other: up and down, hypothyroidism and hyperthyroidism, legal and illegal."""
+    if first == second:
+        return False
+    sets = _sets_by_word()
+    if sets.get(first, frozenset()) & sets.get(second, frozenset()):
+        return True
+    return _differ_in_prefix(first, second) or _is_negated(first, second) or _is_negated(second, first)
+
+
+@lru_cache(maxsize=4096)
+def _differ_in_prefix(first: str, second: str) -> bool:
+    for prefixes in _content()["prefixes"]:
+        stems = [[word.removeprefix(prefix) for prefix in prefixes if word.startswith(prefix)] for word in (first, second)]
+        if any(len(stem) >= 4 and stem in stems[1] for stem in stems[0]):
+            return True
+    return False
+
+
+def _is_negated(negated: str, word: str) -> bool:
+    if len(word) < 4 or not negated.endswith(word) or negated in _content()["same"]:
+        return False
+    prefix = negated[: -len(word)]
+    return prefix in _content()["negations"] and (len(prefix) > 1 or len(word) > 5)
+
+
+def _difference(expected: Sequence[str], given: Sequence[str]) -> tuple[str, str] | None:
+    """Return the parts of the answer and of the reference that exclude each other, if nothing else differs."""
+    if len(expected) == len(given):
+        pairs = [(second, first) for first, second in zip(expected, given, strict=True) if first != second]
+        if len(pairs) == 1 and (are_opposites(*pairs[0]) or _are_other_codes(*pairs[0])):
+            return pairs[0]
+        # Hepatitis A and B, Charles I and II, sin(x) and sin(y).
+        is_label = len(expected) > 1 and expected[-2].isalpha() and expected[-1] != given[-1]
+        if len(pairs) == 1 and is_label and all(map(_LABEL.fullmatch, pairs[0])):
+            return pairs[0]
+        return None
+    longer, shorter = (expected, given) if len(expected) > len(given) else (given, expected)
+    extra = _extra_words(longer, shorter)
+    if extra is None:
+        return None
+    is_denied = set(extra) <= _NEGATION_WORDS
+    is_label = len(extra) == 1 and longer[-1] == extra[0] and bool(re.fullmatch(r"[a-z]|\d{1,3}", extra[0])) and longer is expected
+    is_label = is_label and longer[-2].isalpha()
+    is_other_name = set(extra) <= set(_content()["distinguishing"]) and longer[0] == extra[0]
+    if is_denied or is_label or is_other_name:
+        return " ".join(given), " ".join(expected)
+    return None
+
+
+def _extra_words(longer: Sequence[str], shorter: Sequence[str]) -> list[str] | None:
+    """Return the words of the longer list that the shorter one, a subsequence of it, lacks."""
+    extra, position = [], 0
+    for word in longer:
+        if position < len(shorter) and shorter[position] == word:
+            position += 1
+        else:
+            extra.append(word)
+    return extra if position == len(shorter) else None
+
+
+def _are_other_codes(first: str, second: str) -> bool:
+    """Return whether both are codes of letters and digits: B12 and B21."""
+    return bool(_CODE.fullmatch(first) and _CODE.fullmatch(second)) and normalize_words(first) != normalize_words(second)
+
+
+def _compare_relations(expected: str, given: str) -> Decision | None:
+    """Compare two formulas that are equal but for their relations: x > 5 and x < 5."""
+    first, second = _RELATIONS.findall(expected), _RELATIONS.findall(given)
+    if len(first) != 1 or len(second) != 1 or len(expected) > 40:
+        return None
+    first, second = ([_RELATION_NAMES.get(sign, sign) for sign in signs] for signs in (first, second))
+    rest = ["".join(_RELATIONS.sub(" # ", text).split()).casefold() for text in (expected, given)]
+    if rest[0] == rest[1] and rest[0] != "#" and first != second:
+        return Decision(False, "opposite", f"{second[0]} is not {first[0]}")
+    return None
+
+
+def _compare_bounds(expected: str, given: str) -> Decision | None:
+    """Compare two bounds of the same number: "at least 18" and "under 18"; "more than 100" and "over 100"."""
+    if not (numbers := _NUMBER.findall(expected)) or len(numbers) != 1 or len(given) > 60:
+        return None
+    others = _NUMBER.findall(given)
+    bounds = [[_bound_names().get(match.casefold(), "") for match in _bounds().findall(text)] for text in (expected, given)]
+    if len(others) != 1 or [len(names) for names in bounds] != [1, 1] or numbers[0].rstrip(".,") != others[0].rstrip(".,"):
+        return None
+    rest = [_bounds().sub("", _NUMBER.sub("", text)).split() for text in (expected, given)]
+    if sorted(map(str.casefold, rest[0])) != sorted(map(str.casefold, rest[1])):
+        return None
+    first, second = bounds[0][0], bounds[1][0]
+    if first == second:
+        return Decision(True, "opposite", f"the same bound: {given[:40]}")
+    return Decision(False, "opposite", f"another bound: {given[:40]}")
+
+
+def _choose_alternative(question: str, expected: Sequence[str], given: Sequence[str], text: str) -> Decision | None:
+    """Decide where the question offers two alternatives, of which the reference is one and a short sentence names one."""
+    match = _ALTERNATIVES.search(question)
+    if not match or _DENIAL.search(text):
+        return None
+    alternatives = [split_words(alternative) for alternative in match.groups()]
+    if list(expected) not in alternatives or any(len(alternative) != 1 for alternative in alternatives):
+        return None
+    named = {alternative[0] for alternative in alternatives if alternative[0] in given}
+    if len(named) != 1:
+        return None
+    is_correct = named == {expected[0]}
+    return Decision(is_correct, "opposite", f"chooses {next(iter(named))}")
