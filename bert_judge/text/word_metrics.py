@@ -94,6 +94,11 @@ def has_distinctions(reference: Words, answer: Words) -> bool:
     return decisive | ({"not", "no"} & set(reference)) <= set(answer)
 
 
+@lru_cache(maxsize=1 << 14)
+def _occurrences(text: str) -> re.Pattern[str]:
+    return re.compile(r"\s+".join(map(re.escape, text.split())), re.IGNORECASE)
+
+
 def stands_alone(reference: str, answer: str) -> bool:
     """Return whether a reference occurs in an answer otherwise than as a part of a longer word: linear in non-linear, 1-2 in 1-2-3.
 
@@ -105,7 +110,7 @@ def stands_alone(reference: str, answer: str) -> bool:
         return True
     is_code = bool(_CODE.search(text)) or len(answer.split()) == 1
     is_joined = False
-    for match in re.finditer(r"\s+".join(map(re.escape, text.split())), answer, re.IGNORECASE):
+    for match in _occurrences(text).finditer(answer):
         before, after = answer[max(0, match.start() - 12) : match.start()], answer[match.end() : match.end() + 6]
         if before[-1:].isalnum() or (after[:1].isalnum() and text[-1].isalnum()):
             continue

@@ -59,7 +59,8 @@ def decide_number(question: str, reference: str, answer: str) -> Decision | None
     given, is_conclusion = is_quantity(unwrap(answer)), False
     is_whole = given is not None
     if given is None and (given := _only_quantity(question, answer)) is None:
-        if (conclusion := _CONCLUSION.search(answer)) is None or (given := _only_quantity(question, conclusion[1])) is None:
+        conclusion = _CONCLUSION.search(answer[-_MAX_SENTENCE:])
+        if conclusion is None or (given := _only_quantity(question, conclusion[1])) is None:
             return None
         is_conclusion = True
     equal = compare(question, expected, given, direction_of(answer) if given.value >= 0 else 0)
