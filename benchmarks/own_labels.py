@@ -1,17 +1,22 @@
 """Agreement with people against the number of one's own labels, from the general judge and from the bare encoder.
 
     BERT_JUDGE_DATA=… python benchmarks/own_labels.py [--files nq_open scientsbank] [--labels 50 200 600] [--start-rows 7000]
+    BERT_JUDGE_DATA=… python benchmarks/own_labels.py --recalibrate 20 50 100 [--draws 20] [--judge FOLDER]
 
 For each file a judge is trained on rows of all other files of configs/general.yaml, by default on 7,000 for one epoch, so that two
 CPU cores suffice; the judge in the package was trained on 56,447 for two epochs, three times. Then `bert-judge train` gets labelled
 answers to training questions of the file, and starts from that judge or from the encoder `minilm`. As always, it holds out 20%
 of their questions for its own test and 16% for calibration. Prints accuracy in % and AUROC with 95% intervals over questions, on
 answers to the file's test questions.
+
+With `--recalibrate`, the judge (`--judge`; by default the one trained without the file) is recalibrated instead, on so many random
+labels, `--draws` times. Prints the mean accuracy over the draws, and that of the worst draw, in %.
 """
 
 from __future__ import annotations
 
 import argparse
+import copy
 import subprocess
 import sys
 from dataclasses import replace
@@ -19,7 +24,9 @@ from pathlib import Path
 from typing import Any
 
 import human_agreement
+import numpy as np
 import pandas as pd
+import scipy.special
 import train_general
 from human_agreement import Run
 
@@ -30,6 +37,8 @@ from bert_judge.tables import question_point
 
 WORK = Path("results/.work/own_labels")
 ENCODER = "minilm"
+# Of scores, so that blank answers have a logit.
+EPSILON = 1e-6
 
 
 def main() -> int:
@@ -40,6 +49,9 @@ def main() -> int:
     parser.add_argument("--start-rows", type=int, default=7000, help="training rows of the judge to start from")
     parser.add_argument("--test-rows", type=int, default=1500, help="test answers per file")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--recalibrate", type=int, nargs="+", default=[], help="numbers of labels to recalibrate on, instead")
+    parser.add_argument("--draws", type=int, default=20, help="random sets of labels for each number")
+    parser.add_argument("--judge", help="judge to recalibrate, which was trained without the files")
     options = parser.parse_args()
     run = config_files.load([train_general.CONFIG])
     train_general.build_test_tables(run, options.files, options.cores)
@@ -50,10 +62,16 @@ def main() -> int:
     for source in options.files:
         test = human_agreement.answers(run, source)
         test = test.sample(min(options.test_rows, len(test)), random_state=options.seed)
+        if options.recalibrate and options.judge:
+            lines += recalibrations(options.judge, own_labels(run, source, data.train), test, source, options)
+            continue
         start = WORK / f"without_{source}"
         others = train_general.without(data, run, [source])
         sample = others.train.sample(min(options.start_rows, len(others.train)), random_state=options.seed)
         train_general.train_judge(spec, replace(others, train=sample), [options.seed], start, int8=False)
+        if options.recalibrate:
+            lines += recalibrations(start, own_labels(run, source, data.train), test, source, options)
+            continue
         lines.append({"file": source, "labels": 0, "from the other files": measure(start, test), "from the encoder": "–"})
         print(f"==> {lines[-1]}", file=sys.stderr, flush=True)
         labelled = own_labels(run, source, data.train).sample(frac=1, random_state=options.seed)
@@ -87,6 +105,29 @@ def train(rows: pd.DataFrame, start: str, source: str) -> Path:
     command = [str(program), "train", str(file), "-o", str(folder), "--from", start, "--test", f"{test:.3f}", "--force"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return folder
+
+
+def recalibrations(
+    start: str | Path, labelled: pd.DataFrame, test: pd.DataFrame, source: str, options: argparse.Namespace
+) -> list[dict[str, Any]]:
+    """Recalibrate a judge on random labels; return a line per number of labels with its accuracy in % on the test rows."""
+    judge = BERTJudge(start, early_exit=False)
+    metadata, trees = judge.checkpoint.metadata, judge.trees
+    labels = (test["verdict"] == "correct").to_numpy()
+    logits = scipy.special.logit(np.clip(judge.predict(*human_agreement.columns(test)), EPSILON, 1 - EPSILON))
+    before = 100 * float(((logits >= 0) == labels).mean())
+    lines = []
+    for count in options.recalibrate:
+        accuracies = []
+        for draw in range(options.draws):
+            rows = labelled.sample(count, random_state=options.seed + draw)
+            judge.checkpoint.metadata, judge.trees = copy.deepcopy(metadata), trees
+            fitted = judge.recalibrate(*human_agreement.columns(rows), rows["label"].tolist())
+            accuracies.append(100 * float(((fitted["slope"] * logits + fitted["offset"] >= 0) == labels).mean()))
+        cells = {"before": before, "recalibrated": float(np.mean(accuracies)), "worst draw": min(accuracies)}
+        lines.append({"file": source, "labels": count, **{name: f"{value:.1f}" for name, value in cells.items()}})
+        print(f"==> {lines[-1]}", file=sys.stderr, flush=True)
+    return lines
 
 
 def measure(judge: Path, test: pd.DataFrame) -> str:

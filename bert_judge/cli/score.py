@@ -1,6 +1,8 @@
 """`bert-judge score`: append verdicts to a file of answers."""
 
+import shlex
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -16,9 +18,9 @@ from bert_judge.importers.answers import NO_REFERENCE, RecordReader, SkippedReco
 from bert_judge.importers.companion_files import CompanionFiles
 from bert_judge.importers.suspicious_input import find_suspicious_input
 from bert_judge.judges import registry
-from bert_judge.judges.protocol import CORRECT, INVALID
+from bert_judge.judges.protocol import CORRECT, INVALID, Row
 from bert_judge.labels import judge_loading
-from bert_judge.labels.score_file.score_file import claim_output, output_columns, score_file, work_folder
+from bert_judge.labels.score_file.score_file import claim_output, output_columns, score_file, to_row, work_folder
 from bert_judge.labels.score_file.tally import Tally
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
@@ -26,8 +28,11 @@ from bert_judge.runtime.logs import disable_progress_bars
 from bert_judge.tables.readers import values
 from bert_judge.tables.readers.containers import Container
 from bert_judge.tables.readers.rows import Record, RowFile, open_rows
+from bert_judge.text.answer_kinds import answer_kind
 
 MAX_MODELS, MAX_REASONS = 40, 3
+# A judge that reached less on the answers of other sources cannot be trusted with them.
+MIN_AUROC = 0.75
 # Of the new columns, if the file has columns with their names.
 PREFIX = "bert_judge_"
 
@@ -98,10 +103,14 @@ def judge_file(
         for line in find_suspicious_input(sample, reader):
             log(f"warning: {line}")
         judges = load()
+        for named in judges:
+            _warn_about_kinds(file, named, sample, reader)
         prefix = prefix or _choose_prefix(source, judges)
         with progress("rows judged") as on_progress:
             tally = score_file(source, reader, output, judges, prefix=prefix, force=force, on_progress=on_progress)
     _report(tally, output, labels)
+    if framework is None:
+        _offer_training(tally, judges, file, columns)
     return tally
 
 
@@ -188,6 +197,42 @@ def load_judges(names: Sequence[str], threshold: float | None) -> list[judge_loa
         names = [GENERAL]
     disable_progress_bars()
     return judge_loading.load_judges(names, threshold)
+
+
+def _warn_about_kinds(file: Path, judge: judge_loading.NamedJudge, sample: Sequence[Record], reader: RecordReader) -> None:
+    """Warn if most of the first rows are of kinds on which the judge was measured to be weak."""
+    from bert_judge.encoder.judge_folder import read_unseen_auroc
+
+    measured = {} if judge.folder is None else read_unseen_auroc(judge.folder)
+    weak = {kind: auroc for kind, auroc in measured.items() if auroc < MIN_AUROC}
+    if not weak:
+        return
+    rows = [row for record in sample if isinstance(row := to_row(reader, record), Row)]
+    counts = Counter(answer_kind(row.question, row.references, row.candidate) for row in rows)
+    share = sum(counts[kind] for kind in weak) / max(len(rows), 1)
+    if share > 0.5:
+        kinds = ", ".join(f"{kind} (AUROC {weak[kind]:.2f})" for kind, _ in counts.most_common() if kind in weak)
+        log(
+            f"warning: {format_percent(share)}% of {file.name} are of a kind on which {judge.name} is weak on sources that it has "
+            f"not seen: {kinds}; label 20 answers for bert-judge train, test it with bert-judge certify, or use an LLM judge"
+        )
+
+
+def _offer_training(tally: Tally, judges: Sequence[judge_loading.NamedJudge], file: Path, columns: Mapping[str, str]) -> None:
+    """Say that the labels of a file can adapt a judge to it."""
+    labelled = {judge: (truth, questions) for judge, _, truth, questions in tally.labelled()}
+    for judge in judges:
+        card = {} if judge.folder is None else registry.read_card(judge.folder)
+        if judge.name not in labelled or not card.get("stacker") or card.get("spec", {}).get("recalibrate"):
+            continue
+        truth, questions = labelled[judge.name]
+        if len(set(truth)) < 2 or len(set(questions)) < 2:
+            continue
+        start = {} if judge.folder == GENERAL_FOLDER else {"from": str(judge.folder)}
+        options = " ".join(f"--{name} {shlex.quote(value)}" for name, value in {**start, **columns}.items())
+        command = f"bert-judge train {shlex.quote(str(file))} -o my-judge {options}".rstrip()
+        log(f"{len(truth):,} answers have a label; 20 adapt {judge.name} to answers like these, in seconds: {command}")
+        return
 
 
 def _report(tally: Tally, output: Path, labels: str) -> None:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 import yaml
@@ -17,7 +17,7 @@ from bert_judge import tables
 from bert_judge.assets.gguf import find_gguf
 from bert_judge.assets.prepare import GENERAL, resolve_model
 from bert_judge.cli.options import Candidate, Label, Model, Question, References, ShowConfig, without_none
-from bert_judge.cli.terminal import echo, log, progress, refuse_module
+from bert_judge.cli.terminal import echo, format_percent, log, progress, refuse_module
 from bert_judge.importers import column_names
 from bert_judge.plan.students import plain_name
 from bert_judge.runtime import resume
@@ -48,6 +48,10 @@ def train(
     seed: Annotated[int | None, typer.Option(help="Seed of the new layers and of the row order.")] = None,
     test: Annotated[float, typer.Option(min=0.01, max=0.9, help="Share of the questions held out as test set.")] = 0.2,
     validation: Annotated[float, typer.Option(min=0.01, max=0.9, help="Share of the others used for calibration.")] = 0.2,
+    recalibrate: Annotated[
+        bool | None,
+        typer.Option(help="Refit only slope and offset of the logit. Default: with fewer than 150 labels.", show_default=False),
+    ] = None,
     label: Label = None,
     question: Question = None,
     references: References = None,
@@ -60,8 +64,9 @@ def train(
 ) -> None:
     """Train a judge on a file of labelled answers and measure it on held-out questions.
 
-    A judge that is not better than the best rule and the majority class is not kept. An interrupted call resumes when repeated. For
-    other settings, use --show-config and Snakemake.
+    With 20 to 149 labels, the judge that it starts from is recalibrated, in seconds. A trained judge that is not better than the
+    best rule and the majority class, or worse than the judge that it starts from, is not kept. An interrupted call resumes when
+    repeated. For other settings, use --show-config and Snakemake.
     """
     name = output.resolve().name
     settings = without_none(epochs=epochs, learning_rate=learning_rate, batch_size=batch_size, seed=seed)
@@ -71,58 +76,96 @@ def train(
         start = "minilm"
     origin = "base" if is_language_model(start) else "backbone"
     from bert_judge.cli.quickstart import configurations
+    from bert_judge.cli.quickstart import train as stages
 
+    if name in (configurations.LABELS, configurations.LONGER, configurations.START, *configurations.RULE_BLOCKS):
+        raise InputError(f"{output}: {name!r} is the name of a baseline; choose another folder name")
+    if recalibrate and settings:
+        raise InputError(f"--recalibrate trains nothing; leave out --{next(iter(settings)).replace('_', '-')}")
     if is_pairs:
         columns = without_none(question=question, references=references, label=label)
         block = {origin: start, "validation_fraction": validation, **({"training": settings} if settings else {})}
         raw = configurations.pair_training(file, columns, name, test, block)
+        recalibrate = False
     else:
         named_columns = without_none(question=question, references=references, candidate=candidate, model=model, label=label)
         columns = find_columns(file, named_columns, REQUIRED, optional=("model",))
         if "model" in columns and not _have_names(file, columns["model"]):
             log(f"{file}: some rows have no {columns['model']!r}, or too similar ones; all answers count as those of one model")
             del columns["model"]
-        is_judge = start == GENERAL or (Path(start) / "judge.json").is_file()
+        is_judge = start == GENERAL or (Path(start) / JUDGE_FILE).is_file()
         training = {**(FINE_TUNING if is_judge else {}), **settings}
         block = {origin: start, **({"training": training} if training else {})}
-        raw = configurations.training(file, columns, name, test, block, validation)
+        raw = configurations.training(file, columns, name, test, block, validation, is_judge=is_judge)
+        rows = stages.read_labelled_rows(raw)
+        if recalibrate is None:
+            # Who sets the learning rate wants to train.
+            recalibrate = is_judge and not settings and len(rows) < stages.MIN_TRAINING_LABELS
+        if recalibrate:
+            raw = configurations.training(file, columns, name, test, {"backbone": start, "recalibrate": True}, validation)
     if show_config:
         echo(yaml.safe_dump(raw, sort_keys=False, allow_unicode=True), nl=False)
         return
     log("; ".join(f"{role}: {column!r}" for role, column in columns.items()))
-    if name in (configurations.LABELS, configurations.LONGER, *configurations.RULE_BLOCKS):
-        raise InputError(f"{output}: {name!r} is the name of a baseline; choose another folder name")
     disable_progress_bars()
-    from bert_judge.cli.quickstart import train as quickstart
-    from bert_judge.cli.show_standings import show
     from bert_judge.labels.score_file.score_file import work_folder
 
     work = work_folder(output)
     _check_folder(output, work, force)
     with tables.exclusive(output):
-        with _log_training():
-            if is_pairs:
-                folder, table, problem = quickstart.train_on_pairs(raw, name, work)
-            else:
-                trained = quickstart.train(raw, name, work, force)
-                folder, problem = trained.folder, trained.problem
         if is_pairs:
+            with _log_training():
+                folder, table, problem = stages.train_on_pairs(raw, name, work)
             echo(table)
+            _publish(folder, output, work, problem, force)
+        elif recalibrate:
+            folder, metrics = stages.recalibrate(raw, name, rows, work)
+            echo(_describe_recalibration(metrics))
+            _publish(folder, output, work, None, force)
         else:
-            show(trained.standings, judges=[configurations.LABELS, trained.best_rule, name])
-        if problem and not force:
-            raise InputError(f"do not use this judge: {problem}; label more answers, or repeat with --force to keep it")
-        output.mkdir(exist_ok=True)
-        # A folder counts as a judge by judge.json, so it comes last. Copies, so that a call after a kill finds the judge again.
-        (output / JUDGE_FILE).unlink(missing_ok=True)
-        for path in sorted(folder.iterdir(), key=lambda path: path.name == JUDGE_FILE):
-            with tables.atomic(output / path.name) as temporary:
-                shutil.copy2(path, temporary)
-        resume.clear(work)
-    if problem:
-        log(f"warning: do not use this judge: {problem}")
+            _train(raw, name, output, work, force)
     command = f"bert-judge serve --judge {output}" if is_pairs else f"bert-judge score FILE --judge {output}"
     echo(f"{output}: the judge, its card README.md and its metrics; {command}")
+
+
+def _train(raw: Mapping[str, Any], name: str, output: Path, work: Path, force: bool) -> None:
+    """Train, print the comparison on the held-out questions, and publish the judge."""
+    from bert_judge.cli.quickstart import configurations
+    from bert_judge.cli.quickstart import train as stages
+    from bert_judge.cli.show_standings import show
+
+    with _log_training():
+        trained = stages.train(raw, name, work, force)
+    start = [configurations.START] if trained.gain else []
+    show(trained.standings, judges=[configurations.LABELS, trained.best_rule, *start, name])
+    if trained.gain:
+        echo(f"{name}: {trained.gain}")
+    if trained.questions < stages.FEW_TEST_QUESTIONS:
+        log(f"warning: only {trained.questions} held-out questions: differences of a few points are chance; see the intervals")
+    _publish(trained.folder, output, work, trained.problem, force)
+
+
+def _describe_recalibration(metrics: Mapping[str, float]) -> str:
+    before, after = (format_percent(metrics[key]) for key in ("accuracy_before", "accuracy"))
+    return (
+        f"recalibrated: slope {metrics['slope']:.2f}, offset {metrics['offset']:+.2f}; agreement with the {metrics['n']:.0f} "
+        f"labels {after}% by cross-validation, {before}% before"
+    )
+
+
+def _publish(folder: Path, output: Path, work: Path, problem: str | None, force: bool) -> None:
+    """Copy a judge from the work folder to its own, and clear the work folder; one with a problem only with `force`."""
+    if problem and not force:
+        raise InputError(f"do not use this judge: {problem}; label more answers, or repeat with --force to keep it")
+    output.mkdir(exist_ok=True)
+    # A folder counts as a judge by judge.json, so it comes last. Copies, so that a call after a kill finds the judge again.
+    (output / JUDGE_FILE).unlink(missing_ok=True)
+    for path in sorted(folder.iterdir(), key=lambda path: path.name == JUDGE_FILE):
+        with tables.atomic(output / path.name) as temporary:
+            shutil.copy2(path, temporary)
+    resume.clear(work)
+    if problem:
+        log(f"warning: do not use this judge: {problem}")
 
 
 def is_language_model(name: str) -> bool:

@@ -48,6 +48,10 @@ class StackerWeights:
         """Return the calibrated logits, shape (n,)."""
         return self.encoder * encoder_logits + self.features * tree_logits + self.bias
 
+    def rescale(self, slope: float, offset: float) -> "StackerWeights":
+        """Return the weights whose logits are `slope` times these logits plus `offset`."""
+        return StackerWeights(slope * self.encoder, slope * self.features, slope * self.bias + offset)
+
 
 @dataclass(frozen=True)
 class LogitBounds:

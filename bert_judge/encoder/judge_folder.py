@@ -87,6 +87,17 @@ def read_metrics(folder: Path) -> dict[str, Any] | None:
     return content
 
 
+def read_unseen_auroc(folder: Path) -> dict[str, float]:
+    """Return kind (`text.answer_kinds`) → AUROC that a judge reached on sources that it was not trained on; empty if not measured.
+
+    Raises InputError: its metrics.json is broken.
+    """
+    try:
+        return {kind: float(measures["auroc"]) for kind, measures in (read_metrics(folder) or {}).get("unseen_kinds", {}).items()}
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{folder / METRICS}: unseen_kinds needs an auroc for every kind; retrain the judge") from error
+
+
 def hash_rows(questions: Iterable[str], candidates: Iterable[str]) -> NDArray[np.uint64]:
     """Hash questions with answers, ignoring case and white space, to 64 bits each."""
     texts = ("\0".join(" ".join(text.casefold().split()) for text in row) for row in zip(questions, candidates, strict=True))

@@ -9,10 +9,21 @@ from bert_judge.labels.judge_loading import DEFAULT_RULE, RULES
 # Names in these configurations: the file, the judge with its labels, its training and test questions.
 FILE, LABELS, TRAIN, TEST = "answers", "labels", "answers_train", "answers_test"
 LONGER = "longer"
+# The judge that a training started from.
+START = "started_from"
 RULE_BLOCKS = {name: {"kind": "lexical", **rule} for name, rule in RULES.items()}
 
 
-def training(file: Path, columns: Mapping[str, str], judge: str, test: float, block: Mapping[str, Any], validation: float) -> Any:
+def training(
+    file: Path,
+    columns: Mapping[str, str],
+    judge: str,
+    test: float,
+    block: Mapping[str, Any],
+    validation: float,
+    *,
+    is_judge: bool = False,
+) -> Any:
     """Configure the training of a judge on a part of a file, and its comparison with the rules on the rest.
 
     Args:
@@ -21,7 +32,9 @@ def training(file: Path, columns: Mapping[str, str], judge: str, test: float, bl
         test: share of the questions held out as test set.
         block: keys of the judge's block, such as `backbone` or `base`, and `training`.
         validation: share of the other questions used for calibration.
+        is_judge: the backbone is a judge, which is compared too.
     """
+    start = {START: {"kind": "bert", "checkpoint": block["backbone"]}} if is_judge else {}
     return {
         "imports": {FILE: {"path": str(file.resolve()), "columns": dict(columns)}},
         "models": {
@@ -44,16 +57,17 @@ def training(file: Path, columns: Mapping[str, str], judge: str, test: float, bl
                 "teacher": LABELS,
                 "tasks": [TRAIN],
                 "validation_fraction": validation,
-                # A language model would read every made-up row for as long as a real one.
-                **({} if "base" in block else {"augment": "default"}),
+                # A language model would read every made-up row for as long as a real one; recalibration trains on none.
+                **({} if "base" in block or block.get("recalibrate") else {"augment": "default"}),
             }
         },
         "judges": {
             LABELS: {"kind": "imported", "from": FILE},
             **RULE_BLOCKS,
+            **start,
             judge: {"kind": "llm" if "base" in block else "bert", "dataset": FILE, **block},
         },
-        "scorers": [LABELS, *RULE_BLOCKS, judge],
+        "scorers": [LABELS, *RULE_BLOCKS, *start, judge],
         "gold": LABELS,
     }
 

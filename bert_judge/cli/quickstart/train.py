@@ -12,7 +12,7 @@ import pandas as pd
 from bert_judge import plan, tables
 from bert_judge.assets.prepare import load_manifest, prepare
 from bert_judge.candidates.stage import import_candidates
-from bert_judge.cli.quickstart.configurations import FILE, LABELS, LONGER, TEST, TRAIN
+from bert_judge.cli.quickstart.configurations import FILE, LABELS, LONGER, START, TEST, TRAIN
 from bert_judge.datasets.merge import build_dataset
 from bert_judge.datasets.overlap import check_overlap
 from bert_judge.evaluation.agreement import MAJORITY
@@ -38,6 +38,10 @@ log = logging.getLogger(__name__)
 # With fewer questions in a part, no judge can be trained or measured; with fewer held-out answers, the measurement tells nothing:
 # the 95% interval of an accuracy is 30 points wide.
 MIN_QUESTIONS, MIN_TEST_ANSWERS = 5, 30
+# Labels that recalibrate a judge, and labels from which on its weights are trained too (docs/own_judge.md).
+MIN_RECALIBRATION_LABELS, MIN_TRAINING_LABELS = 20, 150
+# With fewer held-out questions, the difference between two judges has a 95% interval of about ±5 points or more.
+FEW_TEST_QUESTIONS = 100
 # Columns of `tables.AGREEMENT` in metrics.json and in the model card.
 MEASURES = ["agreement", "low", "high", "macro_f1", "kappa", "invalid"]
 CARD_SECTION = """\
@@ -46,6 +50,8 @@ CARD_SECTION = """\
 {n:,} answers to {questions:,} questions of the same file, of which no answer was used for training, against the labels of the file:
 
 {table}
+
+{gain}
 
 """
 
@@ -56,15 +62,20 @@ class TrainedJudge:
 
     Attributes:
         folder: of the judge, inside the work folder.
-        standings: of the judge, the rules and the labels.
+        standings: of the judge, the rules, the judge that it started from and the labels.
         best_rule: the rule that agrees best with the labels.
-        problem: why the judge is of no use; None if it is better than the best rule and the majority class.
+        problem: why the judge is of no use; None if it is better than the best rule and the majority class, and not worse than the
+            judge that it started from.
+        questions: in the test.
+        gain: how much better it is than the judge that it started from, in words; empty if it started from an encoder.
     """
 
     folder: Path
     standings: Path
     best_rule: str
     problem: str | None
+    questions: int
+    gain: str
 
 
 def train(raw: Mapping[str, Any], judge: str, work: Path, force: bool = False) -> TrainedJudge:
@@ -78,7 +89,7 @@ def train(raw: Mapping[str, Any], judge: str, work: Path, force: bool = False) -
         InputError: the file, its labels or the settings are invalid, or there are too few answers to measure the judge.
     """
     run = _Run(plan.build_plan(raw), judge, work)
-    run.check_size(force)
+    run.check_size(read_labelled_rows(raw), force)
     for task in (TRAIN, TEST):
         run.build_tables(task)
     return run.measure(run.train_judge())
@@ -128,6 +139,51 @@ def train_on_pairs(raw: Mapping[str, Any], judge: str, work: Path) -> tuple[Path
     return folder, pd.DataFrame(measures).T.round(3).to_string(), problem
 
 
+def read_labelled_rows(raw: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the rows with a label of the file of a configuration from `configurations.training`.
+
+    Columns: question, references, candidate, label. Raises InputError: the file is invalid.
+    """
+    planned = plan.build_plan(raw)
+    columns = ["question", "references", "candidate", "label"]
+    rows = files.read_rows(planned.task_spec(TRAIN)["import"], planned.import_path(FILE), None, columns)
+    return rows[rows["label"].notna()]
+
+
+def recalibrate(raw: Mapping[str, Any], judge: str, rows: pd.DataFrame, work: Path) -> tuple[Path, dict[str, float]]:
+    """Recalibrate the judge that a configuration from `configurations.training` starts from, on all labelled rows of its file.
+
+    Args:
+        rows: from `read_labelled_rows`.
+        work: folder for the new judge. Cleared by the caller.
+
+    Returns:
+        The folder of the new judge in `work`, and the statistics of `BERTJudge.recalibrate`.
+
+    Raises:
+        InputError: too few labels, equal labels only, or what it starts from is not a judge.
+    """
+    planned = plan.build_plan(raw)
+    file = planned.import_path(FILE)
+    if len(rows) < MIN_RECALIBRATION_LABELS:
+        raise InputError(
+            f"{file}: {len(rows)} labelled answers; label at least {MIN_RECALIBRATION_LABELS} to recalibrate a judge, "
+            f"or {MIN_TRAINING_LABELS} to train one"
+        )
+    _check_labels(file, rows)
+    folder, backbone = work / "judges" / "recalibrated", work / "backbone.json"
+    prepare(planned.assets[f"judge-{judge}"], backbone)
+    # Only now: it loads torch.
+    from bert_judge.judges.bert.train import recalibrate_judge
+
+    return folder, recalibrate_judge(planned.judge_spec(judge), rows, backbone, folder)
+
+
+def _check_labels(file: Path, rows: pd.DataFrame) -> None:
+    if (rows["label"] >= 0.5).sum() in (0, len(rows)):
+        raise InputError(f"{file}: all {len(rows)} labels are equal; a judge needs correct and incorrect answers")
+
+
 class _Run:
     """The stages of the run, each with its spec from the plan."""
 
@@ -142,12 +198,9 @@ class _Run:
         """Return the tables of all models, in the order of the plan's dataset."""
         return [self.path(kind, task, model) for model in sorted(self.plan.models)]
 
-    def check_size(self, force: bool) -> None:
+    def check_size(self, rows: pd.DataFrame, force: bool) -> None:
         """Reject a file with too few labelled questions or answers, or with equal labels only."""
-        spec = self.plan.task_spec(TRAIN)
-        rows = files.read_rows(spec["import"], self.file, None, ["question", "references", "candidate", "label"])
-        rows = rows[rows["label"].notna()]
-        split_point = spec["part"]["question_split"][1]
+        split_point = self.plan.task_spec(TRAIN)["part"]["question_split"][1]
         is_test = rows["question"].map(lambda question: question_point(question) >= split_point).astype(bool)
         questions, test_questions = rows["question"].nunique(), rows.loc[is_test, "question"].nunique()
         if min(test_questions, questions - test_questions) < MIN_QUESTIONS:
@@ -155,17 +208,16 @@ class _Run:
                 f"{self.file}: {questions} labelled questions, {test_questions} of them held out for testing; "
                 f"add more, or change --test: each part needs {MIN_QUESTIONS}"
             )
-        correct = int((rows["label"] >= 0.5).sum())
-        if correct in (0, len(rows)):
-            raise InputError(f"{self.file}: all {len(rows)} labels are equal; a judge needs correct and incorrect answers")
+        _check_labels(self.file, rows)
         log.info(
             "%s: %d labelled answers to %d questions, %d correct; %d answers are held out for testing",
-            *(self.file, len(rows), questions, correct, is_test.sum()),
+            *(self.file, len(rows), questions, (rows["label"] >= 0.5).sum(), is_test.sum()),
         )
         if is_test.sum() < MIN_TEST_ANSWERS and not force:
             raise InputError(
                 f"{self.file}: {is_test.sum()} held-out answers are too few to tell whether the judge may be used; "
-                f"label more, or raise --test ({MIN_TEST_ANSWERS} answers are needed); --force trains it anyway"
+                f"label more, or raise --test ({MIN_TEST_ANSWERS} answers are needed); --recalibrate needs none; "
+                "--force trains it anyway"
             )
 
     def build_tables(self, task: str) -> None:
@@ -208,9 +260,13 @@ class _Run:
         for rule in RULES:
             with LexicalJudge(self.plan.labels_spec(rule, FILE, TEST)["settings"]) as lexical:
                 self._label(rule, lexical)
-        spec = self.plan.labels_spec(self.judge, FILE, TEST)
-        context = LoadContext(spec, {"checkpoint": str(folder / "judge.json")}, {})
-        self._label(self.judge, self.plan.kind_of(self.judge).load(context))
+        checkpoints = {self.judge: folder / "judge.json"}
+        if START in self.plan.config.judges:
+            checkpoints[START] = self.work / "start.json"
+            prepare(self.plan.assets[f"judge-{START}"], checkpoints[START])
+        for name, checkpoint in checkpoints.items():
+            context = LoadContext(self.plan.labels_spec(name, FILE, TEST), {"checkpoint": str(checkpoint)}, {})
+            self._label(name, self.plan.kind_of(name).load(context))
         for model in self.plan.models:
             labels = {name: self.path(name, TEST, model) for name in self.plan.config.scorers}
             scores = self.path("scores", TEST, model)
@@ -221,13 +277,24 @@ class _Run:
         agreement = tables.read(self.work / "agreement.parquet", tables.AGREEMENT)
         agreement = agreement[agreement["level"] == "all"].set_index("judge")
         best_rule = str(agreement.loc[list(RULES), "agreement"].idxmax())
-        _write_result(folder, agreement)
         shares = {str(name): float(share) for name, share in agreement["agreement"].items()}
         own = shares[self.judge]
-        lost = [f"{baseline} on {shares[baseline]:.1%}" for baseline in (best_rule, MAJORITY) if own <= shares[baseline]]
+        lost = [baseline for baseline in (best_rule, MAJORITY) if own <= shares[baseline]]
+        lost += [START] if own < shares.get(START, 0.0) else []
         answers = f"{agreement['n'].max():,} held-out answers"
-        problem = f"it agrees with the labels on {own:.1%} of {answers}, {' and '.join(lost)}" if lost else None
-        return TrainedJudge(folder, self.work / "standings.parquet", best_rule, problem)
+        baselines = " and ".join(f"{baseline} on {shares[baseline]:.1%}" for baseline in lost)
+        problem = f"it agrees with the labels on {own:.1%} of {answers}, {baselines}" if lost else None
+        gain = self._gain() if START in shares else {}
+        _write_result(folder, agreement, gain)
+        return TrainedJudge(
+            folder, self.work / "standings.parquet", best_rule, problem, int(agreement["questions"].max()), _describe_gain(gain)
+        )
+
+    def _gain(self) -> dict[str, float]:
+        """Return the difference in agreement to the judge that the training started from, with its interval."""
+        table = tables.read(self.work / "comparisons.parquet", tables.COMPARISONS)
+        rows = table[(table["level"] == "all") & (table["judge"] == self.judge) & (table["other"] == START)]
+        return {name: round(float(rows[name].iloc[0]), 4) for name in ("difference", "low", "high")}
 
     def _label(self, name: str, judge: Judge) -> None:
         for model in self.plan.models:
@@ -235,7 +302,14 @@ class _Run:
             label_table(self.plan.labels_spec(name, model, TEST), answers, labels, judge)
 
 
-def _write_result(folder: Path, agreement: pd.DataFrame) -> None:
+def _describe_gain(gain: Mapping[str, float]) -> str:
+    if not gain:
+        return ""
+    difference, low, high = (100 * gain[name] for name in ("difference", "low", "high"))
+    return f"{difference:+.1f} points [{low:+.1f}, {high:+.1f}] against the judge that the training started from ({START})"
+
+
+def _write_result(folder: Path, agreement: pd.DataFrame, gain: Mapping[str, float]) -> None:
     """Add the agreement of the judge and the baselines on the held-out questions to a judge's metrics and model card."""
     counts = {"n": int(agreement["n"].max()), "questions": int(agreement["questions"].max())}
     measures = agreement[MEASURES].astype(float).round(4)
@@ -243,9 +317,9 @@ def _write_result(folder: Path, agreement: pd.DataFrame) -> None:
     content = json.loads(metrics.read_text("utf-8"))
     if "held_out" in content:
         return
-    content["held_out"] = counts | {"judges": json.loads(measures.to_json(orient="index"))}
+    content["held_out"] = counts | {"judges": json.loads(measures.to_json(orient="index"))} | ({"gain": dict(gain)} if gain else {})
     table = markdown_table(("judge", *MEASURES), measures.reset_index().to_numpy())
-    section, heading = CARD_SECTION.format(**counts, table=table), "## Training"
+    section, heading = CARD_SECTION.format(**counts, table=table, gain=_describe_gain(gain)), "## Training"
     text = card.read_text("utf-8").replace(heading, section + heading, 1)
     tables.write_json(metrics, content)
     with tables.atomic(card) as temporary:

@@ -36,6 +36,8 @@ class BertJudgeConfig(JudgeConfig):
     """hyperparameters of the fine-tuning"""
     features: bool = True
     """combine the encoder with gradient-boosted trees on lexical features, with weights fitted on the validation rows"""
+    recalibrate: bool = False
+    """refit only slope and offset of the logit of the judge `backbone`, without training; 20 labels are enough"""
     threshold: Share = 0.5
     """lowest score of a correct answer"""
     calibrated: bool = True
@@ -59,6 +61,10 @@ class BertJudgeConfig(JudgeConfig):
             raise ValueError("give either a dataset to train on or a checkpoint")
         if self.checkpoint and (useless := self.model_fields_set & {"backbone", "input", "training"}):
             raise ValueError(f"a checkpoint has its own {' and '.join(sorted(useless))}; remove this setting")
+        if self.recalibrate and (useless := self.model_fields_set & {"input", "training", "features"}):
+            raise ValueError(f"recalibrate trains nothing, so {' and '.join(sorted(useless))} has no effect; remove this setting")
+        if self.recalibrate and self.checkpoint:
+            raise ValueError("recalibrate needs a dataset; name the judge to start from as its backbone")
         return self
 
 

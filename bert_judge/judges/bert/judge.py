@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import logging
 from collections.abc import Mapping, Sequence
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import torch
-from scipy.special import expit
+from scipy.special import expit, logit
 
 from bert_judge.assets.prepare import GENERAL
 from bert_judge.config import Input, Training
@@ -305,6 +306,41 @@ class BERTJudge:
         scores = expit(self._combined_logits(logits, tree_logits))
         return {**classification_metrics(labels, scores, self.threshold), **components}, scores
 
+    def recalibrate(
+        self, questions: Sequence[str], references: References, candidates: Sequence[str], labels: Sequence[float]
+    ) -> dict[str, float]:
+        """Refit slope and offset of a trained judge's logit to a few labelled rows; about 20 adapt it to another kind of answers.
+
+        Encoder, trees and the order of the answers stay as they are.
+
+        Args:
+            labels: in [0, 1].
+
+        Returns:
+            slope, offset and number of questions; `classification_metrics` by cross-validation, on rows whose questions did not
+            refit the judge; and accuracy_before and ece_before of the judge before.
+        """
+        exact = copy.copy(self)
+        exact.early_exit, exact.calibrated = False, True
+        prediction = exact.explain(questions, references, candidates)
+        # Of blank answers the score is constant.
+        rows = np.flatnonzero((prediction.tokens > 0) & (prediction.scores > 0) & (prediction.scores < 1))
+        logits, y = logit(prediction.scores[rows]), np.asarray(labels, float)[rows]
+        slope, offset = stacker.fit_recalibration(logits, y)
+        metadata = self.checkpoint.metadata
+        if metadata.stacker is None:
+            metadata.stacker, self.trees = StackerWeights(1 / metadata.temperature, 0.0, 0.0), Trees.empty()
+        metadata.stacker, metadata.version = metadata.stacker.rescale(slope, offset), ""
+        before = classification_metrics(labels, prediction.scores, self.threshold)
+        scores = prediction.scores.copy()
+        distinct, codes = np.unique(np.asarray(questions, object), return_inverse=True)
+        scores[rows] = stacker.cross_validate_recalibration(logits, y, codes[rows])
+        return {
+            **classification_metrics(labels, scores, self.threshold),
+            **{"accuracy_before": before["accuracy"], "ece_before": before["ece"]},
+            **{"questions": float(len(distinct)), "slope": slope, "offset": offset},
+        }
+
     def _fit_stacker(
         self,
         logits: np.ndarray,
@@ -353,6 +389,8 @@ class BERTJudge:
 
     def _predict_trees(self, texts: _Texts) -> np.ndarray:
         assert self.trees is not None
+        if not self.trees.features:
+            return np.zeros(len(texts.candidates))
         return stacker.predict_tree_logits(self.trees, self._extract_features(texts))
 
     def _rows_for_encoder(self, tree_logits: np.ndarray | None, n: int) -> tuple[np.ndarray, np.ndarray]:

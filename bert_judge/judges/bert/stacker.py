@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import minimize_scalar
+from scipy.optimize import minimize, minimize_scalar
+from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from bert_judge.encoder.checkpoint import LogitBounds, StackerWeights
@@ -40,6 +41,10 @@ MONOTONE_FEATURES = frozenset(
 )
 # Few validation rows, all predicted correctly, would drive the temperature to 0 or infinity.
 MIN_TEMPERATURE, MAX_TEMPERATURE = 0.1, 10.0
+# Recalibration: standard deviations of the Gaussian priors on the slope (mean 1) and the offset (mean 0), and the lowest slope, so
+# that the order of the answers stays.
+SLOPE_SD, OFFSET_SD, MIN_SLOPE = 0.5, 1.0, 0.05
+RECALIBRATION_FOLDS = 10
 # For early exit, the tree logit is divided into bins of at least MIN_ROWS rows, at most MAX_BINS of them.
 MIN_ROWS, MAX_BINS = 100, 20
 # Share of rows below the lower bound, and above the upper one.
@@ -150,6 +155,36 @@ def fit_temperature(logits: ArrayLike, labels: ArrayLike) -> float:
 
     bounds = np.log(MIN_TEMPERATURE), np.log(MAX_TEMPERATURE)
     return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x))
+
+
+def fit_recalibration(logits: ArrayLike, labels: ArrayLike) -> tuple[float, float]:
+    """Fit slope and offset of calibrated logits, shape (n,), to labels in [0, 1]: the maximum a posteriori of Platt scaling with
+    Gaussian priors around slope 1 and offset 0, so that a few labels change little; (1, 0) for no rows."""
+    z, y = np.asarray(logits, float), np.asarray(labels, float)
+
+    def loss(parameters: np.ndarray) -> tuple[float, np.ndarray]:
+        slope, offset = parameters
+        scaled = slope * z + offset
+        residuals = expit(scaled) - y
+        prior = ((slope - 1) / SLOPE_SD) ** 2 / 2 + (offset / OFFSET_SD) ** 2 / 2
+        gradient = [residuals @ z + (slope - 1) / SLOPE_SD**2, residuals.sum() + offset / OFFSET_SD**2]
+        return float((np.logaddexp(0, scaled) - y * scaled).sum() + prior), np.array(gradient)
+
+    slope, offset = minimize(loss, np.array([1.0, 0.0]), jac=True, bounds=[(MIN_SLOPE, None), (None, None)]).x
+    return float(slope), float(offset)
+
+
+def cross_validate_recalibration(logits: np.ndarray, labels: np.ndarray, questions: np.ndarray) -> np.ndarray:
+    """Return the score of each row from slope and offset that were fitted to the other folds, shape (n,).
+
+    `questions`: a number per question; a fold has whole questions.
+    """
+    folds, scores = questions % RECALIBRATION_FOLDS, np.zeros(len(logits))
+    for fold in np.unique(folds):
+        held_out = folds == fold
+        slope, offset = fit_recalibration(logits[~held_out], labels[~held_out])
+        scores[held_out] = expit(slope * logits[held_out] + offset)
+    return scores
 
 
 def load_trees(folder: Path) -> Trees:

@@ -6,16 +6,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from bert_judge import tables
 from bert_judge.assets.prepare import load_manifest
 from bert_judge.config import Input, Training
-from bert_judge.encoder.checkpoint import JudgeMetadata
-from bert_judge.encoder.judge_folder import JUDGE_FILE, METRICS, hash_rows, write_seen_rows
+from bert_judge.encoder.checkpoint import WEIGHTS_FILE, JudgeMetadata
+from bert_judge.encoder.judge_folder import JUDGE_FILE, METRICS, fingerprint, hash_rows, read_seen_rows, write_seen_rows
 from bert_judge.judges.bert.judge import BERTJudge, CalibrationRows
 from bert_judge.judges.model_card import markdown_table, metrics_table, render, write_model_card
-from bert_judge.perturbations.augmentation import augment
+from bert_judge.perturbations.augmentation import SYNTHETIC, augment
 from bert_judge.runtime import resume
 
 log = logging.getLogger(__name__)
@@ -32,7 +33,7 @@ def train_judge(
     work_folder: str | Path,
     micro_batch_size: int | None = None,
 ) -> None:
-    """Train and calibrate a judge; write it with its model card.
+    """Train and calibrate a judge, or only recalibrate one (`recalibrate` of the spec); write it with its model card.
 
     Args:
         train, validation, validation_weak: dataset tables. Temperature and metrics are fitted on `validation`, the stacker on
@@ -41,8 +42,12 @@ def train_judge(
         work_folder: holds the training checkpoints until the judge is complete.
     """
     folder, manifest = Path(folder), load_manifest(backbone)
-    judge = BERTJudge(manifest.path, input=Input.model_validate(spec["input"]))
     train_rows, validation_rows = tables.read(train, tables.DATASET), tables.read(validation, tables.DATASET)
+    if spec["recalibrate"]:
+        rows = pd.concat([train_rows, validation_rows])
+        recalibrate_judge(spec, rows[~rows["model"].str.startswith(SYNTHETIC)], backbone, folder)
+        return
+    judge = BERTJudge(manifest.path, input=Input.model_validate(spec["input"]))
     # Other rows or another spec must not resume from these checkpoints.
     key = resume.content_key(tables.canonical(spec), manifest.revision, tables.fingerprint(train_rows))
     training = Training.model_validate({**spec["training"], "micro_batch_size": micro_batch_size})
@@ -69,10 +74,46 @@ def train_judge(
     row_counts = {"rows": len(train_rows), "rows_weakly_labelled": counts["weak_teacher"]}
     tables.write_json(folder / METRICS, {"validation": metrics, "training": {**row_counts, **statistics}})
     seen = pd.concat([train_rows, validation_rows, weak_rows])
-    write_seen_rows(folder, hash_rows(seen["question"], seen["candidate"]))
-    _write_card(folder, metadata, metrics, dataset, counts)
+    _record_seen_rows(folder, seen, manifest.path)
+    _write_card(folder, metadata, _describe_training(metadata, metrics, dataset, counts))
     judge.save(folder)
     resume.clear(work_folder)
+
+
+def recalibrate_judge(spec: Mapping[str, Any], rows: pd.DataFrame, backbone: str | Path, folder: Path) -> dict[str, float]:
+    """Refit slope and offset of a judge to labelled rows, write the new judge with its card, and return its metrics.
+
+    Args:
+        rows: question, references, candidate and label, in [0, 1].
+        backbone: manifest of the judge to start from.
+        folder: as in `train_judge`.
+
+    Raises:
+        InputError: the backbone is not a trained judge.
+    """
+    manifest = load_manifest(backbone)
+    judge = BERTJudge(manifest.path)
+    version, revision = judge.checkpoint.metadata.version, fingerprint(manifest.path)
+    metrics = judge.recalibrate(*_texts(rows), rows["label"].tolist())
+    metadata = judge.checkpoint.metadata
+    metadata.backbone, metadata.backbone_revision, metadata.spec = manifest.repository, manifest.revision, dict(spec)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / JUDGE_FILE).unlink(missing_ok=True)
+    tables.write_json(folder / METRICS, {"validation": metrics, "training": {"rows": len(rows)}})
+    _record_seen_rows(folder, rows, manifest.path)
+    start = " ".join(filter(None, (manifest.repository, version, f"({revision})")))
+    body = render("bert/recalibrated.md.jinja", start=start, metrics=metrics)
+    _write_card(folder, metadata, body)
+    # As compact as the judge that it comes from.
+    judge.save(folder, int8=(manifest.path / WEIGHTS_FILE).is_file())
+    return metrics
+
+
+def _record_seen_rows(folder: Path, rows: pd.DataFrame, start: Path) -> None:
+    """Record the rows that a judge has seen, with those of the judge that it started from."""
+    earlier = read_seen_rows(start)
+    hashes = hash_rows(rows["question"], rows["candidate"])
+    write_seen_rows(folder, hashes if earlier is None else np.concatenate([hashes, earlier]))
 
 
 def _warn_if_encoder_is_useless(judge: str, metrics: Mapping[str, float]) -> None:
@@ -90,10 +131,10 @@ def _texts(rows: pd.DataFrame) -> tuple[list[str], list[list[str]], list[str]]:
     return rows["question"].tolist(), rows["references"].tolist(), rows["candidate"].tolist()
 
 
-def _write_card(
-    folder: Path, metadata: JudgeMetadata, metrics: Mapping[str, float], dataset: Mapping[str, Any], summary: Mapping[str, Any]
-) -> None:
-    body = render(
+def _describe_training(
+    metadata: JudgeMetadata, metrics: Mapping[str, float], dataset: Mapping[str, Any], summary: Mapping[str, Any]
+) -> str:
+    return render(
         "bert/card.md.jinja",
         judge=metadata,
         metrics=metrics,
@@ -102,10 +143,13 @@ def _write_card(
         summary=summary,
         tasks_table=markdown_table(("task", "rows"), summary["train"]["per_task"].items()),
     )
+
+
+def _write_card(folder: Path, metadata: JudgeMetadata, introduction: str) -> None:
     write_model_card(
         folder,
         title=metadata.spec["judge"],
-        introduction=body,
+        introduction=introduction,
         base_model=metadata.backbone,
         pipeline_tag="text-classification",
         tags=("evaluation", "answer-equivalence"),

@@ -39,6 +39,8 @@ KINDS: Mapping[str, AugmentationKind] = {
     "verbose": verbose,
     "misspelled": misspelled,
 }
+# Start of the model's name in synthetic rows.
+SYNTHETIC = "synthetic-"
 # Names of random streams that differ from their kind: another name gives other draws, and so another trained judge.
 STREAMS = {
     "truncated": "cut_short",
@@ -73,7 +75,7 @@ def augment(rows: pd.DataFrame, augmentations: Sequence[Mapping[str, Any]], seed
                     "references": list(row.references),
                     "candidate": row.candidate,
                     "label": float(row.correct),
-                    "model": f"synthetic-{kind}",
+                    "model": f"{SYNTHETIC}{kind}",
                 }
                 synthetic_records.append(record | changes)
     synthetic = pd.DataFrame(synthetic_records, columns=rows.columns)

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from typer.testing import CliRunner, Result
 from bert_judge import tables
 from bert_judge.cli import app
 from bert_judge.config import Training
+from bert_judge.encoder.judge_folder import read_unseen_auroc
 from bert_judge.importers import column_names
 from bert_judge.importers.answers import make_column_reader
 from bert_judge.judges.bert.judge import BERTJudge
@@ -523,3 +525,50 @@ def test_predict_answers_a_pipe_line_by_line() -> None:
 def test_predict_refuses_in_one_line(text: str, says: str) -> None:
     result = run("predict", "-j", "contains", stdin=text)
     assert result.exit_code == 1 and result.stderr.startswith(f"error: {says}") and result.stderr.count("\n") == 1
+
+
+# --- what the judge cannot do, and what labels can do for it ---
+
+
+@pytest.mark.parametrize(
+    ("measured", "says"),
+    [
+        ({"sentences": {"auroc": 0.71, "n": 400}, "names": {"auroc": 0.9, "n": 400}}, "sentences (AUROC 0.71)"),
+        ({"sentences": {"auroc": 0.76, "n": 400}, "names": {"auroc": 0.6, "n": 400}}, None),
+        (None, None),
+    ],
+)
+def test_kinds_on_which_the_judge_is_weak(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, measured: dict[str, Any] | None, says: str | None
+) -> None:
+    text = "The heart pumps blood through the body."
+    file = write(tmp_path / "a.csv", [{"question": f"{n}?", "reference": text, "answer": text} for n in range(3)])
+    (tmp_path / "judge").mkdir()
+    (tmp_path / "judge" / "metrics.json").write_text(json.dumps({} if measured is None else {"unseen_kinds": measured}), "utf-8")
+    [contains] = judge_loading.load_judges(["contains"])
+    monkeypatch.setattr(judge_loading, "load_judges", lambda *_: [replace(contains, folder=tmp_path / "judge")])
+    done = run("score", file, "--judge", "contains")
+    assert done.exit_code == 0, done.output
+    lines = [line for line in done.stderr.splitlines() if "label 20 answers for bert-judge train" in line]
+    assert len(lines) == (says is not None)
+    assert says is None or (says in lines[0] and lines[0].startswith("warning: 100.0% of a.csv are of a kind"))
+
+
+def test_broken_measures_of_kinds_get_one_line(tmp_path: Path) -> None:
+    (tmp_path / "metrics.json").write_text('{"unseen_kinds": {"names": 0.7}}', "utf-8")
+    with pytest.raises(InputError, match="unseen_kinds needs an auroc for every kind"):
+        read_unseen_auroc(tmp_path)
+
+
+def test_labels_are_offered_to_adapt_the_judge(tmp_path: Path) -> None:
+    rows = [
+        {"question": f"{n}?", "gold": "Paris", "answer": "Paris" if n % 2 else "Rome", "mine": n % 2, "note": n} for n in range(4)
+    ]
+    file = write(tmp_path / "a.csv", rows)
+    done = run("score", file, "--label", "mine", "-o", "b.csv")
+    offer = "4 answers have a label; 20 adapt general to answers like these, in seconds: bert-judge train"
+    assert f"{offer} {file} -o my-judge --label mine" in done.stderr
+    # A rule learns nothing from labels, and one class says nothing.
+    assert "bert-judge train" not in run("score", file, "--label", "mine", "-o", "c.csv", "--judge", "contains").stderr
+    same = write(tmp_path / "d.csv", [row | {"mine": 1} for row in rows])
+    assert "bert-judge train" not in run("score", same, "--label", "mine").stderr

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 import tiny_models
 import yaml
+from scipy.special import logit
 from test_cli_score import run, write
 
+from bert_judge.assets.prepare import GENERAL_FOLDER
+from bert_judge.encoder.judge_folder import fingerprint
 from bert_judge.judges.bert.judge import BERTJudge
 from bert_judge.labels.score_file.score_file import work_folder
 from bert_judge.plan.configuration import parse
@@ -148,12 +152,34 @@ def test_the_configuration_that_it_stands_for(tmp_path: Path) -> None:
     assert not (tmp_path / "mine").exists()
 
 
+TRAIN = ("--no-recalibrate",)
+
+
+@pytest.mark.parametrize(
+    ("options", "made", "says"),
+    [
+        (TRAIN, rows(4), "4 labelled questions, 0 of them held out"),
+        (TRAIN, rows(), "held-out answers are too few to tell whether the judge may be used"),
+        (TRAIN, [row | {"labels": 1, "score": 1, "label": None} for row in rows()], "0 labelled questions"),
+        ((), rows(19), "19 labelled answers; label at least 20 to recalibrate a judge, or 150 to train one"),
+        ((), rows(200, label=1), "all 200 labels are equal"),
+        (("--recalibrate", "--epochs", "1"), rows(), "--recalibrate trains nothing; leave out --epochs"),
+        (("--recalibrate", "--from", "minilm"), rows(), "a backbone that was never trained to judge"),
+    ],
+)
+def test_files_and_options_that_give_no_judge(
+    tmp_path: Path, options: tuple[str, ...], made: list[dict[str, Any]], says: str
+) -> None:
+    file = write(tmp_path / "a.csv", made)
+    done = run("train", file, "-o", "mine", *options)
+    assert done.exit_code == 1 and says in done.stderr, done.stderr
+    assert not (tmp_path / "mine").exists()
+
+
 @pytest.mark.parametrize(
     ("made", "says"),
     [
         ([], "a.csv: the file has no rows"),
-        (rows(4), "4 labelled questions, 0 of them held out"),
-        (rows(), "held-out answers are too few to tell whether the judge may be used"),
         (rows(label=1), "all 60 labels are equal"),
         (rows(label=7), "row 1: column 'label' (label) is '7'"),
         (rows(gold=""), "row 1: column 'gold' (references)"),
@@ -170,7 +196,6 @@ def test_the_configuration_that_it_stands_for(tmp_path: Path) -> None:
             [{k: v for k, v in row.items() if k != "question"} | {"instruction": "a", "input": "b"} for row in rows()],
             "the question may be in the column 'instruction' or 'input'; set --question",
         ),
-        ([row | {"labels": 1, "score": 1, "label": None} for row in rows()], "0 labelled questions"),
         ([{"labels": 1, **{k: v for k, v in row.items() if k != "label"}, "score": 1} for row in rows()], "the label may be in"),
     ],
 )
@@ -182,6 +207,53 @@ def test_files_that_teach_nothing(tmp_path: Path, made: list[dict[str, Any]], sa
     assert done.exit_code == 1 and says in done.stderr, done.stderr
     assert len([line for line in done.stderr.splitlines() if line.startswith("error: ")]) == 1
     assert not (tmp_path / "mine").exists()
+
+
+def test_a_few_labels_recalibrate_the_judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # People who accept every answer that starts with the right word, as many of the others are wrong.
+    made = [row | {"label": 1.0 if at % 3 else row["label"]} for at, row in enumerate(rows(30))]
+    file = write(tmp_path / "few.csv", made)
+    monkeypatch.setattr(BERTJudge, "fit", lambda *_, **__: pytest.fail("weights were trained"))
+    done = run("train", file, "-o", "mine")
+    assert done.exit_code == 0, done.output
+    assert "agreement with the 30 labels" in done.stdout and "by cross-validation" in done.stdout
+    folder = tmp_path / "mine"
+    general, mine = (json.loads((path / "judge.json").read_text("utf-8")) for path in (GENERAL_FOLDER, folder))
+    metrics = json.loads((folder / "metrics.json").read_text("utf-8"))["validation"]
+    assert metrics["offset"] > 0 and metrics["slope"] != 1 and metrics["n"] == 30
+    ratio = mine["stacker"]["encoder"] / general["stacker"]["encoder"]
+    assert ratio == pytest.approx(metrics["slope"]) == pytest.approx(mine["stacker"]["features"] / general["stacker"]["features"])
+    assert (mine["backbone"], mine["version"], mine["logit_bounds"]) == ("general", "", general["logit_bounds"])
+    card = (folder / "README.md").read_text("utf-8")
+    assert f"The judge general {general['version']} ({fingerprint(GENERAL_FOLDER)}), recalibrated by" in card
+    # As small as the judge that it comes from.
+    assert (folder / "weights.int8.safetensors").stat().st_size == (GENERAL_FOLDER / "weights.int8.safetensors").stat().st_size
+    texts = [list(column) for column in zip(*((row["question"], row["gold"], row["response"]) for row in made), strict=True)]
+    before, after = (logit(BERTJudge(path, early_exit=False).predict(*texts)) for path in (GENERAL_FOLDER, folder))
+    assert after == pytest.approx(metrics["slope"] * before + metrics["offset"], abs=0.02)
+    assert "labelled answers were used to train or calibrate mine" in run("certify", file, "--judge", "mine").stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["few.csv", "mine"]
+    again = run("train", file, "-o", "mine")
+    assert again.exit_code == 1 and "contains a judge already; add --force to replace it" in again.stderr
+
+
+def test_training_from_a_judge_is_compared_with_it(tmp_path: Path, backbone: Path) -> None:
+    seen = write(tmp_path / "seen.csv", rows(60))
+    assert run("train", seen, "-o", "first", "--from", backbone, "--epochs", "0.1", "--force").exit_code == 0
+    made = [row | {"question": f"Another question {at}?"} for at, row in enumerate(rows(200))]
+    file = write(tmp_path / "labelled.csv", made)
+    done = run("train", file, "-o", "second", "--from", "first", "--epochs", "0.1", "--force")
+    assert done.exit_code == 0, done.output
+    assert "points [" in done.stdout and "against the judge that the training started from (started_from)" in done.stdout
+    assert re.search(r"warning: only \d+ held-out questions", done.stderr)
+    held_out = json.loads((tmp_path / "second" / "metrics.json").read_text("utf-8"))["held_out"]
+    assert {"started_from", "second", "contains"} < set(held_out["judges"]) and "judge that the training started from" in (
+        tmp_path / "second" / "README.md"
+    ).read_text("utf-8")
+    shares = {name: measures["agreement"] for name, measures in held_out["judges"].items()}
+    assert held_out["gain"]["difference"] == pytest.approx(shares["second"] - shares["started_from"], abs=2e-4)
+    # What the first judge was trained on, the second has seen too.
+    assert "labelled answers were used to train" in run("certify", seen, "--judge", "second").stderr
 
 
 def test_outputs_that_would_destroy_something(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from bert_judge.cli import app
 from bert_judge.encoder.judge_folder import hash_rows, read_seen_rows, write_seen_rows
 from bert_judge.evaluation.audit.certificate import certify
 from bert_judge.judges.model_card import set_section
+from bert_judge.labels import judge_loading
 from bert_judge.runtime.errors import InputError
 from bert_judge.statistics.intervals import proportion_lower_bound
 
@@ -146,6 +148,19 @@ def test_rows_that_the_judge_has_seen_are_refused(tmp_path):
     with pytest.raises(InputError, match=r"1 of 60 labelled answers were used to train or calibrate"):
         judge = replace(load_judges(["contains"])[0], folder=tmp_path)
         certify_file(open_rows(file), columns, ["label"], judge, min_sensitivity=0.8, min_specificity=0.8)
+
+
+def test_rows_that_the_general_judge_has_seen_are_refused(tmp_path, monkeypatch):
+    folder = tmp_path / "general"
+    shutil.copytree(judge_loading.GENERAL_FOLDER, folder)
+    file = write_answers(tmp_path / "answers.jsonl", 60)
+    seen = [json.loads(line) for line in file.read_text().splitlines()[:5]]
+    write_seen_rows(folder, hash_rows([row["question"] for row in seen], [row["answer"].upper() for row in seen]))
+    monkeypatch.setattr(judge_loading, "GENERAL_FOLDER", folder)
+    done = CliRunner().invoke(app, ["certify", str(file), "--label", "label"])
+    assert done.exit_code == 1
+    assert f"error: {file}: 5 of 60 labelled answers were used to train or calibrate" in done.stderr
+    assert "make sure" not in done.output
 
 
 def test_section_of_the_card_is_replaced(tmp_path):

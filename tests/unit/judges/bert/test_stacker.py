@@ -141,3 +141,23 @@ def test_fit_temperature_of_soft_labels_is_exact() -> None:
 def test_fit_temperature_of_no_rows_and_of_perfect_rows_stays_in_bounds() -> None:
     assert stacker.fit_temperature([], []) == 1.0
     assert 0.1 <= stacker.fit_temperature([5.0, -5.0], [1, 0]) < 0.2
+
+
+def test_recalibration_follows_labels_as_far_as_the_priors_let_it() -> None:
+    random = np.random.default_rng(0)
+    logits = random.normal(0, 3, 4000)
+    labels = (random.random(4000) < expit(0.5 * logits + 1.0)).astype(float)
+    assert stacker.fit_recalibration([], []) == (1.0, 0.0)
+    assert stacker.fit_recalibration(logits, labels) == pytest.approx((0.5, 1.0), abs=0.1)
+    # Without priors, equal labels would have an infinite offset; and reversed labels do not reverse the order.
+    assert 0 < stacker.fit_recalibration(logits[:20], np.ones(20))[1] < 3
+    assert stacker.fit_recalibration(logits, 1 - (logits > 0))[0] == pytest.approx(stacker.MIN_SLOPE)
+
+
+def test_cross_validation_scores_no_row_by_its_own_question() -> None:
+    questions, logits = np.repeat(np.arange(20), 3), np.tile([-1.0, 0.5, 2.0], 20)
+    labels = (logits > 0).astype(float)
+    scores = stacker.cross_validate_recalibration(logits, labels, questions)
+    changed = np.where(questions == 7, 1 - labels, labels)
+    rescored = stacker.cross_validate_recalibration(logits, changed, questions)
+    assert (rescored[questions == 7] == scores[questions == 7]).all() and (rescored[questions == 8] != scores[questions == 8]).all()
