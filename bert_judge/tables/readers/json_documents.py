@@ -9,6 +9,7 @@ from typing import Any
 
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers.containers import Container, sniff, translate_errors
+from bert_judge.tables.readers.limits import too_large, unpacked_limit, value_limit
 from bert_judge.tables.readers.values import get_path, is_message
 
 # Markers in `top_level_keys`: the document is a list; its first member is a text.
@@ -35,6 +36,8 @@ def _load(container: Container, version: tuple[int, int]) -> list[Any]:
     decoder, documents = json.JSONDecoder(parse_constant=lambda _: None), []
     with translate_errors(container.path, "JSON"), container.open_text("\n") as (stream, _):
         text = stream.read()
+    if container.magic and sum(map(text.count, ",[{")) > value_limit(container.path):
+        raise too_large(container.path, unpacked_limit(container.path, is_document=True))
     position = _end_of_space(text, 0)
     while position < len(text):
         try:

@@ -24,6 +24,7 @@ Row = TypeVar("Row")
 # it takes several times the size of its text.
 MIN_UNPACKED_BYTES, MAX_EXPANSION = 2**28, 300
 MIN_DOCUMENT_BYTES, MAX_DOCUMENT_EXPANSION = 2**26, 100
+MIN_DOCUMENT_VALUES, MAX_VALUES_PER_BYTE = 2**22, 10
 # Bytes or characters of the rows of a chunk, if it has more than one.
 CHUNK_BYTES = 2**25
 # Of a Python object of a value, a list or a mapping, and the reference to it.
@@ -38,6 +39,11 @@ def unpacked_limit(path: Path, is_document: bool = False) -> int:
     """Return how many bytes a file may unpack to."""
     least, factor = (MIN_DOCUMENT_BYTES, MAX_DOCUMENT_EXPANSION) if is_document else (MIN_UNPACKED_BYTES, MAX_EXPANSION)
     return max(least, factor * path.stat().st_size)
+
+
+def value_limit(path: Path) -> int:
+    """Return how many values a compressed document may have: an empty one takes 64 bytes of memory."""
+    return max(MIN_DOCUMENT_VALUES, MAX_VALUES_PER_BYTE * path.stat().st_size)
 
 
 def too_large(path: Path, limit: int) -> InputError:

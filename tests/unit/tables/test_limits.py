@@ -71,6 +71,18 @@ def test_a_compressed_text_is_refused_after_the_limit(small: None, tmp_path: Pat
         list(open_rows(path).records())
 
 
+def test_a_document_of_many_empty_values_is_refused_before_they_become_objects(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "MIN_DOCUMENT_VALUES", 5000)
+    path = tmp_path / "answers.json.gz"
+    path.write_bytes(gzip.compress(b'[{"q": "a"}' + b',{"q": "a"}' * 2000 + b"]"))
+    assert len(list(open_rows(path).records())) == 2001
+    path.write_bytes(gzip.compress(b'[{"q": "a"}' + b',{"q": "a"}' * 3000 + b"]"))
+    with pytest.raises(InputError, match="unpacks to more than"):
+        open_rows(path)
+
+
 def test_a_document_may_unpack_to_less_because_it_is_read_as_a_whole(small: None, tmp_path: Path) -> None:
     path = tmp_path / "answers.json.gz"
     path.write_bytes(gzip.compress(b'[{"question": "x"}' + b', {"question": "x"}' * 2000 + b"]"))
