@@ -186,7 +186,6 @@ def unfinished_batches():
 # --- labels ---
 
 
-label_version = from_wildcards(lambda judge: PLAN.kind_of(judge).stage_version)
 label_inputs = from_wildcards(lambda judge, model, task: PLAN.kind_of(judge).label_inputs(PLAN, judge, model, task))
 
 

@@ -20,7 +20,6 @@ rule label:
         runtime=label_resource("minutes"),
     params:
         spec=spec_of(PLAN.labels_spec),
-        stage_version=label_version,
     message:
         "Verdicts of {wildcards.judge} on {wildcards.model}, {wildcards.task}"
     script:
@@ -99,7 +98,6 @@ rule prelabel_encoder:
     params:
         spec=batch_spec,
         title=batch_title,
-        stage_version=label_version,
     message:
         "Verdicts of {wildcards.judge} on {params.title}"
     script:

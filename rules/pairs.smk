@@ -124,7 +124,6 @@ rule compare_rule:
         runtime=doubling(30),
     params:
         spec=spec_of(PLAN.preferences_spec),
-        stage_version=label_version,
     message:
         "Preferences of {wildcards.judge} on {wildcards.pair_set}"
     script:

@@ -10,7 +10,7 @@ import importlib.util
 import json
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -54,6 +54,7 @@ def prepare(spec: Mapping[str, Any], output: str | Path) -> None:
     Args:
         spec: `repository` (name), `revision` (hub commit, tag or branch; None for the newest), and for a model `remote_code`
             (download the repository's Python files too), for a dataset `data_set` (its `config`, a list or None, and its `split`).
+            `content` only makes the manifest stale when the files of an encoder in a local folder change.
 
     Raises:
         InputError: not found, no access, no network, no space, a folder without weights or tokenizer, or no such split.
@@ -77,8 +78,20 @@ def make_manifest(name: str, folder: Path, remote_code: bool = False) -> dict[st
 
 def _build_manifest(repository: str, folder: Path, names: list[str], commit: str | None) -> dict[str, Any]:
     files = model_files.hash_files(folder, names)
-    content = hashlib.sha256("\n".join(f"{file.name} {file.sha256}" for file in files).encode()).hexdigest()
-    return asdict(Manifest(repository, commit or f"local:{content[:16]}", folder, files)) | {"path": str(folder)}
+    revision = commit or _local_revision((file.name, file.sha256) for file in files)
+    return asdict(Manifest(repository, revision, folder, files)) | {"path": str(folder)}
+
+
+def folder_revision(folder: Path) -> str:
+    """Return the revision of a model in a folder, as in its manifest; the folder may be incomplete."""
+    names = model_files.select_files([path.name for path in folder.iterdir() if path.is_file()], remote_code=False)
+    return _local_revision((name, str(tables.file_content(folder / name)["sha256"])) for name in names)
+
+
+def _local_revision(files: Iterable[tuple[str, str]]) -> str:
+    """Return a revision that depends on the names and hashes of files only."""
+    content = hashlib.sha256("\n".join(f"{name} {digest}" for name, digest in files).encode()).hexdigest()
+    return f"local:{content[:16]}"
 
 
 def resolve_model(repository: str, revision: str | None, remote_code: bool) -> tuple[Path, str | None, list[str]]:

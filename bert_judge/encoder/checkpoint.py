@@ -26,6 +26,7 @@ from bert_judge.config import Input
 from bert_judge.encoder.encoding import TAGS, RowEncoder
 from bert_judge.encoder.judge_folder import JUDGE_FILE, TREES_FILE, check_folder
 from bert_judge.runtime.errors import InputError
+from bert_judge.text import TEXT_VERSION
 
 log = logging.getLogger(__name__)
 WEIGHTS_FILE = "weights.int8.safetensors"
@@ -86,6 +87,7 @@ class JudgeMetadata:
         version: of a published judge, such as v1; empty for others.
         languages: ISO 639-1 codes of the languages it was trained on; empty if unknown.
         simulated: it was trained on simulated answers.
+        text_version: `text.TEXT_VERSION` of the rules that its texts were prepared with in training; 0 if unknown.
     """
 
     __pydantic_config__ = STRICT
@@ -101,6 +103,7 @@ class JudgeMetadata:
     version: str = ""
     languages: list[str] = field(default_factory=list)
     simulated: bool = False
+    text_version: int = 0
 
     def write(self, folder: Path) -> None:
         """Write `judge.json`; last, because it marks a complete judge."""
@@ -155,7 +158,13 @@ def load(folder: str | Path, settings: Input | None = None, seed: int = 0) -> Ch
     trained = metadata is not None
     if trained and not any(path.name != TREES_FILE for path in folder.glob("*.safetensors")):
         raise InputError(f"{folder}: a judge needs weights in safetensors; other files of weights could run code")
-    metadata = metadata or JudgeMetadata(input=settings or Input())
+    metadata = metadata or JudgeMetadata(input=settings or Input(), text_version=TEXT_VERSION)
+    if metadata.text_version != TEXT_VERSION:
+        log.warning(
+            "%s: trained with version %d of the rules about texts, but this program has version %d; retrain it, or run "
+            "bert-judge train FILE --recalibrate --from %s",
+            *(folder, metadata.text_version, TEXT_VERSION, folder),
+        )
     torch.manual_seed(seed)
     if (folder / WEIGHTS_FILE).is_file():
         model = _load_int8(folder)
@@ -189,7 +198,7 @@ def _read_metadata(folder: Path, tokenizer: PreTrainedTokenizerBase) -> JudgeMet
             raise InputError(f"{path}: broken: {' '.join(str(error).split())[:200]}; retrain the judge") from error
     if set(TAGS.values()) <= set(tokenizer.get_vocab()):
         log.info("%s: a published checkpoint: format 'tags', truncated on the left", folder)
-        return JudgeMetadata(input=Input(format="tags", truncation="left", max_length=8192))
+        return JudgeMetadata(input=Input(format="tags", truncation="left", max_length=8192), text_version=TEXT_VERSION)
     return None
 
 

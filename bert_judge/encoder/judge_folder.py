@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bert_judge import tables
-from bert_judge.assets.prepare import load_manifest, local_folder
+from bert_judge.assets.prepare import folder_revision, load_manifest, local_folder
 from bert_judge.runtime.errors import InputError
 
 # Written last, so a folder without it is not a complete judge.
@@ -20,16 +20,6 @@ METRICS = "metrics.json"
 # Hashes of the rows that a judge was trained, validated or calibrated on; another sample must certify it.
 SEEN_ROWS = "seen_rows.npy"
 CHECKSUMS = "SHA256SUMS"
-
-
-def fingerprint(folder: Path) -> str:
-    """Hash a judge's weights, trees and `judge.json`, 16 hex digits."""
-    judge_file = folder / JUDGE_FILE
-    digest = hashlib.sha256(judge_file.read_bytes() if judge_file.is_file() else b"")
-    for pattern in ("*.safetensors", "*.bin"):
-        for path in sorted(folder.glob(pattern)):
-            digest.update(bytes.fromhex(_hash_file(path)))
-    return digest.hexdigest()[:16]
 
 
 def check_folder(folder: Path) -> None:
@@ -136,6 +126,17 @@ def resolve_checkpoint(checkpoint: str | Path) -> tuple[Path, str]:
     """Return folder and revision of a judge, given the judge.json of one trained here or the manifest of a prepared checkpoint."""
     checkpoint = Path(checkpoint)
     if checkpoint.name == JUDGE_FILE:
-        return checkpoint.parent, fingerprint(checkpoint.parent)
+        return checkpoint.parent, folder_revision(checkpoint.parent)
     manifest = load_manifest(checkpoint)
     return manifest.path, manifest.revision
+
+
+def judge_asset(repository: str, revision: str | None) -> dict[str, Any]:
+    """Return what `prepare` fetches for a judge or its backbone; the content of a local folder is part of it."""
+    return {"repository": repository, "revision": revision, "remote_code": False, **local_content(repository)}
+
+
+def local_content(repository: str | None) -> dict[str, str]:
+    """Return a hash of the files of a judge in a local folder as `content`; empty for a hub id, whose commit is pinned."""
+    folder = local_folder(repository) if repository else None
+    return {} if folder is None else {"content": folder_revision(folder)}

@@ -5,25 +5,30 @@ This module and the declarations import nothing heavy, so that a label job can l
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import importlib
 import inspect
 import json
 import pkgutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+import yaml
+
 import bert_judge.judges
+from bert_judge import text
 from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.outputs import canonical
 
 if TYPE_CHECKING:
     from bert_judge.config import Config, JudgeConfig, Model
 
 RESULTS = Path("results")
+# Version of what the label stage does around every judge, such as removing reasoning; all labels and preferences depend on it.
+STAGE_VERSION = 1
 
 Spec = dict[str, Any]
 # (judge, model or selection of answers, task).
@@ -93,8 +98,8 @@ class JudgeKind:
         name: value of the configuration's `kind` key.
         config: model of a block of the configuration of this kind.
         stage_version: increased when the labels of an unchanged spec change, so that old tables become stale.
-        definition_files: patterns, relative to the folder of the kind, of the files that hold its prompts and phrase tables. YAML
-            files count whole, Python files with the string constants of their modules. A change relabels the tables of the kind.
+        reads_text: its verdicts depend on the rules of `text`, not only on `text.visible_text`, which the label stage itself uses.
+        prompt_files: YAML files of its prompts, relative to the folder of the kind. Their content is part of the spec.
         compares_pairs: it compares two answers: `load` returns a `judges.pairwise.protocol.PairJudge`.
         combines_labels: its labels are merged from label tables of other judges by `combine_labels`; it has no `load`.
         looks_up_labels: it looks up existing verdicts on the answers of a run and cannot judge other answers.
@@ -108,7 +113,8 @@ class JudgeKind:
     name: str
     config: type[JudgeConfig]
     stage_version = 1
-    definition_files: Sequence[str] = ("*.yaml",)
+    reads_text = False
+    prompt_files: Sequence[str] = ()
     compares_pairs = False
     combines_labels = False
     looks_up_labels = False
@@ -134,9 +140,23 @@ class JudgeKind:
         """Return further parts of the spec of a label table."""
         return {}
 
-    def definition(self, block: Any) -> str | None:
-        """Return a hash of the built-in prompts and phrase tables that decide the verdicts; None: there are none."""
-        return hash_texts(Path(inspect.getfile(type(self))).parent, tuple(self.definition_files))
+    def prompts(self, block: Any) -> str | None:
+        """Return a hash of the built-in prompts that decide the verdicts; None: there are none."""
+        folder = Path(inspect.getfile(type(self))).parent
+        return hash_data(*(folder / name for name in self.prompt_files)) if self.prompt_files else None
+
+    def versions(self, block: Any) -> dict[str, int]:
+        """Return the versions of the code that decides the verdicts."""
+        versions = {"stage": STAGE_VERSION, "kind": self.stage_version}
+        return {**versions, "text": text.TEXT_VERSION} if self.reads_text else versions
+
+    def verdict_spec(self, block: Any) -> Spec:
+        """Return the part of the spec of labels and preferences that depends on neither answers nor files."""
+        return {"settings": self.settings(block), "prompts": self.prompts(block), "versions": self.versions(block)}
+
+    def content_spec(self, block: Any) -> Spec:
+        """Return hashes of local files that the configuration names and that decide the verdicts, such as those of a checkpoint."""
+        return {}
 
     # Dependencies
 
@@ -295,27 +315,12 @@ def label_path(table: LabelTable) -> str:
 
 
 @cache
-def hash_texts(folder: Path, patterns: Iterable[str]) -> str | None:
-    """Return a hash of the texts in data files and of the string constants in Python files; None: there are none."""
-    listed = [path for pattern in patterns for path in (folder.glob(pattern) if "*" in pattern else [folder / pattern])]
-    paths = sorted({path.resolve() for path in listed})
-    constants = sorted(text for path in paths for text in _texts(path))
-    return hashlib.sha256("\n".join(constants).encode()).hexdigest()[:16] if constants else None
+def hash_data(*paths: Path) -> str:
+    """Return a hash of what YAML files say, whatever their comments and layout."""
+    contents = [yaml.safe_load(path.read_text("utf-8")) for path in paths]
+    return hashlib.sha256(canonical({"contents": contents}).encode()).hexdigest()[:16]
 
 
 @cache
 def _built_in_names() -> tuple[str, ...]:
     return tuple(module.name for module in pkgutil.iter_modules(bert_judge.judges.__path__) if module.ispkg)
-
-
-def _texts(path: Path) -> list[str]:
-    """Return the text of a data file, or the values of a module's string constants, whatever their names."""
-    text = path.read_text("utf-8")
-    if path.suffix != ".py":
-        return [text]
-    assigned = [node.value for node in ast.parse(text).body if isinstance(node, ast.Assign | ast.AnnAssign) and node.value]
-    return [
-        ast.unparse(value)
-        for value in assigned
-        if any(isinstance(node, ast.Constant) and isinstance(node.value, str) for node in ast.walk(value))
-    ]

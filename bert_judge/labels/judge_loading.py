@@ -87,7 +87,7 @@ class JudgeReference:
             prepare(self.assets[path.stem], inputs[key])
         judge = self.kind.load(replace(self.context, inputs=inputs))
         spec = self.context.spec
-        depends_on = {"settings": spec["settings"], "definition": spec["definition"], "revisions": judge.revisions}
+        depends_on = {"spec": {key: spec[key] for key in ("settings", "prompts", "versions")}, "revisions": judge.revisions}
         return NamedJudge(self.name, tables.canonical(depends_on), judge, self.folder)
 
 
@@ -232,8 +232,7 @@ def _of_block(
 ) -> JudgeReference:
     kind = registry.find(kind_name)
     config = kind.config.model_validate(block)
-    settings, definition = kind.settings(config), kind.definition(config)
-    spec = {"judge": name, "model": model, "task": task, "settings": settings, "definition": definition}
+    spec = {"judge": name, "model": model, "task": task, **kind.verdict_spec(config)}
     return JudgeReference(name, kind, LoadContext(spec, inputs, block), results=results)
 
 

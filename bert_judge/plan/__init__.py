@@ -22,7 +22,6 @@ STAGE_VERSIONS = {
     "prepared": 1,
     "task": 1,
     "candidates": 2,
-    "labels": 3,
     "dataset": 4,
     "overlap": 1,
     "judge": 5,
@@ -38,7 +37,6 @@ STAGE_VERSIONS = {
     "attacks": 1,
     "pairs": 1,
     "pair_judge": 1,
-    "preferences": 1,
     "ranks": 2,
     "report": 1,
 }

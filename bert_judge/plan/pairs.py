@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 
-from bert_judge import tables
+from bert_judge import tables, text
 from bert_judge.config import PairSet
 from bert_judge.judges.pairwise import PairwiseJudgeConfig
 from bert_judge.judges.registry import Spec
@@ -110,7 +110,8 @@ class PairSpecs(ResolvedConfig):
         origin = {"base"} if entry.base else {"backbone", "max_length"}
         settings = dump(entry, only={"kind", "revision", "validation_fraction", *origin})
         training = dump(entry.training, without={*entry.training.run_time})
-        return {"judge": judge, "pairs": sorted(entry.pairs or []), **settings, "training": training}
+        versions = {"text_version": text.TEXT_VERSION}
+        return {"judge": judge, "pairs": sorted(entry.pairs or []), **settings, "training": training, **versions}
 
     def preferences_spec(self, judge: str, pair_set: str) -> Spec:
         """Return the spec of a judge's verdicts on a set. The models are not part of it, so adding a model keeps the verdicts."""
@@ -118,8 +119,8 @@ class PairSpecs(ResolvedConfig):
         return {
             "judge": judge,
             "set": pair_set,
-            "settings": kind.settings(self.config.judges[judge]),
-            "definition": kind.definition(self.config.judges[judge]),
+            **kind.verdict_spec(self.config.judges[judge]),
+            **kind.content_spec(self.config.judges[judge]),
         }
 
     @property

@@ -7,7 +7,7 @@ batch sizes. Equal specs mean equal tables, so the workflow reruns a job only wh
 from functools import cached_property
 from typing import Any
 
-from bert_judge import tables
+from bert_judge import tables, text
 from bert_judge.config import ImportedModel, LocalModel
 from bert_judge.judges.probe import ProbeJudgeConfig, aspect_features, backbone_asset
 from bert_judge.judges.registry import LabelTable, Spec
@@ -72,19 +72,22 @@ class Specs(ResolvedConfig):
             "judge": judge,
             "model": model,
             "task": task,
-            "settings": kind.settings(self.config.judges[judge]),
-            "definition": kind.definition(self.config.judges[judge]),
+            **kind.verdict_spec(self.config.judges[judge]),
+            **kind.content_spec(self.config.judges[judge]),
             **kind.extra_spec(self, judge, model, task),
         }
 
     def dataset_spec(self, dataset: str) -> Spec:
         entry = self.config.datasets[dataset]
+        # Synthetic rows are made, and checked, by the rules about texts.
+        versions = {"text_version": text.TEXT_VERSION} if entry.augment else {}
         weak = {"tables": [[m, t] for m, t in self.weakly_labelled_tables(dataset)]}
         return {
             "dataset": dataset,
             **dump(entry, without={"allow_test_questions", "weak_teacher", "models", "tasks"}),
             "tables": [[m, t] for m, t in self.dataset_tables(dataset)],
             "weak_teacher": {**dump(entry.weak_teacher, without={"tasks"}), **weak} if entry.weak_teacher else None,
+            **versions,
         }
 
     def overlap_spec(self, dataset: str, task: str) -> Spec:
@@ -95,7 +98,7 @@ class Specs(ResolvedConfig):
     def judge_spec(self, judge: str) -> Spec:
         entry: Any = self.config.judges[judge]
         spec = {"judge": judge, **dump(entry, without={*entry.inference_keys, *entry.run_time})}
-        return {**spec, "training": dump(entry.training, without={*entry.training.run_time})}
+        return {**spec, "training": dump(entry.training, without={*entry.training.run_time}), "text_version": text.TEXT_VERSION}
 
     def cascade_spec(self, judge: str) -> Spec:
         """Return the spec of fitting a cascade."""
@@ -214,7 +217,7 @@ class Specs(ResolvedConfig):
     def attacks_spec(self, task: str) -> Spec:
         """Return the spec of the attack answers to a task."""
         assert self.config.attacks is not None
-        return {"task": task, **dump(self.config.attacks, only={"rows", "seed"})}
+        return {"task": task, **dump(self.config.attacks, only={"rows", "seed"}), "text_version": text.TEXT_VERSION}
 
     def attack_rates_spec(self) -> Spec:
         assert self.config.attacks is not None

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from workspace import Workspace
+from workspace import Workspace, edited_library
 
 from bert_judge import tables
+from bert_judge.text import TEXT_VERSION
 
 pytestmark = pytest.mark.workflow
 
@@ -18,7 +21,7 @@ def configure(run: Workspace, **attacks: object) -> None:
     run.configure(run.config | {"attacks": {"judges": ["encoder", "strict"], "rows": 4, **attacks}})
 
 
-def test_from_the_block_to_the_report(run: Workspace) -> None:
+def test_from_the_block_to_the_report(run: Workspace, tmp_path: Path) -> None:
     before = run.times()
     configure(run)
     run.done("attacks")
@@ -37,6 +40,12 @@ def test_from_the_block_to_the_report(run: Workspace) -> None:
     page = (run.folder / "results/report.html").read_text("utf-8")
     assert "Robustness to attacks" in page
     assert run.done().idle
+
+    # Attacks are made of words, so other rules about words make others.
+    old, new = (f"TEXT_VERSION = {version}" for version in (TEXT_VERSION, TEXT_VERSION + 1))
+    planned = run.planned_with(edited_library(tmp_path / "edited", "text/__init__.py", old, new), "attacks")
+    labels = {f"Verdicts of {judge} on _attacks, mini_test" for judge in ("encoder", "strict")}
+    assert planned == {"Attacks on judges from mini_test", "Train encoder", *labels, "Error rates of judges under attack"}
 
     # One more judge is tried alone.
     before = run.times()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
-from workspace import Workspace
+from workspace import Workspace, edited_library
 
 from bert_judge.judges.prior_shift.estimate import estimate_base_rate, shift_prior
+from bert_judge.text import TEXT_VERSION
 
 pytestmark = pytest.mark.workflow
 
@@ -80,6 +83,15 @@ def test_the_report_shows_both_beside_their_judge(combined: Workspace) -> None:
 
 def test_a_second_run_has_nothing_to_do(combined: Workspace) -> None:
     assert combined.run().idle
+
+
+def test_a_new_text_version_relabels_what_reads_words(combined: Workspace, tmp_path: Path) -> None:
+    """The teacher, who knows the truth, keeps its labels; the cascade is fitted on those of its members."""
+    old, new = (f"TEXT_VERSION = {version}" for version in (TEXT_VERSION, TEXT_VERSION + 1))
+    planned = combined.planned_with(edited_library(tmp_path, "text/__init__.py", old, new))
+    judges = ("strict", "overlap", "encoder", "both", "fitted", "noisy")
+    relabelled = {f"Verdicts of {judge} on {model}, mini_test" for judge in judges for model in ("solid", "weak")}
+    assert relabelled | {"Train encoder", "Fit both", "Standings", "Report"} == planned
 
 
 def test_other_settings_judge_anew_and_train_nothing(combined: Workspace) -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import pytest
 from chat_server import serving
-from workspace import PROJECT, Workspace
+from workspace import Workspace, edited_library
 
 from bert_judge.judges.llm.prompting import INSTRUCTIONS, POSITIVE
 
@@ -28,14 +27,9 @@ def test_an_edited_prompt_relabels_what_it_labelled(run: Workspace, tmp_path: Pa
         run.configure(config)
         run.done(*TARGETS)
         assert first_sentence in server.seen[0]["messages"][-1]["content"]
-    library = tmp_path / "edited"
-    shutil.copytree(PROJECT / "bert_judge", library / "bert_judge", ignore=shutil.ignore_patterns("__pycache__"))
+    library = edited_library(tmp_path / "edited", "judges/llm/prompts.yaml", "# Prompts", "# The prompts")
     assert run.planned_with(library, *TARGETS) == set()
-
-    prompts = library / "bert_judge/judges/llm/prompting.py"
-    source = prompts.read_text("utf-8")
-    prompts.write_text(source.replace(first_sentence, f"Read every word. {first_sentence}"), "utf-8")
-    assert prompts.read_text("utf-8") != source
+    edited_library(library, "judges/llm/prompts.yaml", first_sentence, f"Read every word. {first_sentence}")
     assert run.planned_with(library, *TARGETS) == {
         *(f"Verdicts of prompted on {model}, {task}" for model in ("solid", "weak") for task in ("mini_test", "mini_train")),
         "Select 50% of the answers by best",

@@ -6,9 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from workspace import Workspace
+from workspace import Workspace, edited_library
 
 from bert_judge import tables
+from bert_judge.text import TEXT_VERSION
 
 pytestmark = pytest.mark.workflow
 
@@ -62,6 +63,13 @@ def test_one_table_of_states_per_model_and_task(probed: Workspace) -> None:
 
 def test_a_second_run_has_nothing_to_do(probed: Workspace) -> None:
     assert probed.run().idle
+
+
+def test_a_text_version_leaves_a_probe_that_words_did_not_teach(probed: Workspace, tmp_path: Path) -> None:
+    old, new = (f"TEXT_VERSION = {version}" for version in (TEXT_VERSION, TEXT_VERSION + 1))
+    planned = probed.planned_with(edited_library(tmp_path, "text/__init__.py", old, new))
+    assert "Verdicts of encoder on solid, mini_test" in planned
+    assert not {job for job in planned if "probe" in job or "idden states" in job}
 
 
 def test_a_new_aspect_and_a_second_probe_read_no_states(probed: Workspace, tmp_path: Path) -> None:

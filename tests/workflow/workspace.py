@@ -57,6 +57,19 @@ class Result:
         return self.code == 0 and NOTHING in self.text
 
 
+def edited_library(folder: Path, name: str, old: str, new: str) -> Path:
+    """A copy of the library in which a text of a file is replaced."""
+    package = folder / "bert_judge"
+    if not package.exists():
+        ignored = shutil.ignore_patterns("__pycache__", "general", "vendor")
+        shutil.copytree(PROJECT / "bert_judge", package, ignore=ignored)
+        (package / "judges/bert/general").symlink_to(PROJECT / "bert_judge/judges/bert/general")
+    source = (package / name).read_text("utf-8")
+    assert old in source
+    (package / name).write_text(source.replace(old, new, 1), "utf-8")
+    return folder
+
+
 class Workspace:
     """A folder with the workflow, a configuration and results."""
 

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from bert_judge.config.base import JudgeConfig, Share
 from bert_judge.config.training import Input, Training
+from bert_judge.encoder.judge_folder import judge_asset, local_content
 from bert_judge.judges.registry import RESULTS, Dependencies, Inputs, JudgeKind, LoadContext, RunPlan, Spec, read_card
 
 
@@ -71,7 +72,7 @@ class BertJudgeConfig(JudgeConfig):
 class BertKind(JudgeKind):
     name = "bert"
     config = BertJudgeConfig
-    definition_files = ("../../text/words.yaml",)
+    reads_text = True
     is_trained = True
     is_calibrated = True
     keeps_progress = True
@@ -86,7 +87,10 @@ class BertKind(JudgeKind):
 
     def assets(self, judge: str, block: BertJudgeConfig) -> dict[str, Spec]:
         repository = block.checkpoint or block.backbone
-        return {f"judge-{judge}": {"repository": repository, "revision": block.revision, "remote_code": False}}
+        return {f"judge-{judge}": judge_asset(repository, block.revision)}
+
+    def content_spec(self, block: BertJudgeConfig) -> Spec:
+        return local_content(block.checkpoint)
 
     def inputs(self, judge: str, block: BertJudgeConfig, results: Path = RESULTS) -> Inputs:
         trained, prepared = results / "judges" / judge / "judge.json", results / "prepared" / f"judge-{judge}.json"

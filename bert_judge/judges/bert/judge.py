@@ -26,6 +26,7 @@ from bert_judge.judges.bert.trees import Trees
 from bert_judge.judges.protocol import Label, Row, decided
 from bert_judge.runtime.errors import InputError
 from bert_judge.statistics.metrics import classification_metrics
+from bert_judge.text import TEXT_VERSION
 from bert_judge.text.answer_text import normalize_inputs
 from bert_judge.text.features import FeatureExtractor, is_truncated
 from bert_judge.text.languages import unfamiliar_text
@@ -264,6 +265,7 @@ class BERTJudge:
             metadata.languages = []
         self._prior = metadata.stacker
         metadata.temperature, metadata.stacker, metadata.logit_bounds, metadata.version = 1.0, None, None, ""
+        metadata.text_version = TEXT_VERSION
         return statistics
 
     def calibrate(
@@ -331,6 +333,7 @@ class BERTJudge:
         if metadata.stacker is None:
             metadata.stacker, self.trees = StackerWeights(1 / metadata.temperature, 0.0, 0.0), Trees.empty()
         metadata.stacker, metadata.version = metadata.stacker.rescale(slope, offset), ""
+        metadata.text_version = TEXT_VERSION
         before = classification_metrics(labels, prediction.scores, self.threshold)
         scores = prediction.scores.copy()
         distinct, codes = np.unique(np.asarray(questions, object), return_inverse=True)

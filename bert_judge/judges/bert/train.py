@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from bert_judge import tables
-from bert_judge.assets.prepare import load_manifest
+from bert_judge.assets.prepare import folder_revision, load_manifest
 from bert_judge.config import Input, Training
 from bert_judge.encoder.checkpoint import WEIGHTS_FILE, JudgeMetadata
-from bert_judge.encoder.judge_folder import JUDGE_FILE, METRICS, fingerprint, hash_rows, read_seen_rows, write_seen_rows
+from bert_judge.encoder.judge_folder import JUDGE_FILE, METRICS, hash_rows, read_seen_rows, write_seen_rows
 from bert_judge.judges.bert.judge import BERTJudge, CalibrationRows
 from bert_judge.judges.model_card import markdown_table, metrics_table, render, write_model_card
 from bert_judge.perturbations.augmentation import SYNTHETIC, augment
@@ -93,7 +93,7 @@ def recalibrate_judge(spec: Mapping[str, Any], rows: pd.DataFrame, backbone: str
     """
     manifest = load_manifest(backbone)
     judge = BERTJudge(manifest.path)
-    version, revision = judge.checkpoint.metadata.version, fingerprint(manifest.path)
+    version, revision = judge.checkpoint.metadata.version, folder_revision(manifest.path)
     metrics = judge.recalibrate(*_texts(rows), rows["label"].tolist())
     metadata = judge.checkpoint.metadata
     metadata.backbone, metadata.backbone_revision, metadata.spec = manifest.repository, manifest.revision, dict(spec)

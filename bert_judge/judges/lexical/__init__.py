@@ -34,7 +34,7 @@ class LexicalKind(JudgeKind):
     name = "lexical"
     config = LexicalJudgeConfig
     stage_version = 3
-    definition_files = ("*.py", "../../text/*.yaml", "../../text/*.py")
+    reads_text = True
 
     def judges_row_by_row(self, settings: Spec) -> bool:
         return bool(settings["metric"] == "math_verify")

@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 from bert_judge.config.base import Aspects, JudgeConfig, Share
 from bert_judge.config.models import LanguageModel, OpenAIModel
 from bert_judge.config.training import JudgeTuning
+from bert_judge.encoder.judge_folder import judge_asset, local_content
 from bert_judge.judges.registry import RESULTS, Dependencies, Inputs, JudgeKind, LoadContext, RunPlan, Spec, read_card
 
 # vLLM needs many requests at once; elsewhere a kill should lose few.
@@ -98,7 +99,7 @@ class LLMJudgeConfig(JudgeConfig):
 class LLMKind(JudgeKind):
     name = "llm"
     config = LLMJudgeConfig
-    definition_files = ("*.yaml", "*.py")
+    prompt_files = ("prompts.yaml",)
     is_calibrated = True
     counts_training = True
     mem_mb, minutes = 2000, 720
@@ -117,6 +118,9 @@ class LLMKind(JudgeKind):
 
     def assets(self, judge: str, block: LLMJudgeConfig) -> dict[str, Spec]:
         return fine_tuned_assets(judge, block) if is_fine_tuned(block) else model_asset(judge, block.model)
+
+    def content_spec(self, block: LLMJudgeConfig) -> Spec:
+        return local_content(block.checkpoint)
 
     def inputs(self, judge: str, block: LLMJudgeConfig, results: Path = RESULTS) -> Inputs:
         if is_fine_tuned(block):
@@ -159,7 +163,9 @@ def is_fine_tuned(block: Any) -> bool:
 
 def fine_tuned_assets(judge: str, block: Any) -> dict[str, Spec]:
     """Return what `prepare` fetches for a fine-tuned judge: the base model, or the trained judge."""
-    return {f"judge-{judge}": {"repository": block.checkpoint or block.base, "revision": block.revision, "remote_code": False}}
+    if block.checkpoint:
+        return {f"judge-{judge}": judge_asset(block.checkpoint, block.revision)}
+    return {f"judge-{judge}": {"repository": block.base, "revision": block.revision, "remote_code": False}}
 
 
 def fine_tuned_inputs(judge: str, block: Any, results: Path) -> Inputs:

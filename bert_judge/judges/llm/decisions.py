@@ -20,7 +20,7 @@ from bert_judge.judges.llm.verdicts import NEGATIVE, POSITIVE
 from bert_judge.tasks import Sample
 
 NAME = "correct"
-STATEMENT = f"The candidate's final answer to the question means the same as one of the references.\n{prompting.RULES}"
+STATEMENT = f"{prompting.PROMPTS['statement']}\n{prompting.PROMPTS['rules']}"
 REFUSED = "the model declined to answer"
 # Servers round probabilities.
 TOLERANCE = 0.01

@@ -24,13 +24,13 @@ from transformers import AutoTokenizer
 
 from bert_judge import tables
 from bert_judge.assets.model_files import hash_files
-from bert_judge.assets.prepare import Manifest, resolve_model
+from bert_judge.assets.prepare import Manifest, folder_revision, resolve_model
 from bert_judge.candidates.generators.protocol import Completion, Generator, Request
 from bert_judge.candidates.generators.tokenization import PromptEncoder
 from bert_judge.config.models import HFModel
 from bert_judge.config.training import JudgeTuning
 from bert_judge.encoder.encoding import fair_lengths
-from bert_judge.encoder.judge_folder import JUDGE_FILE, fingerprint
+from bert_judge.encoder.judge_folder import JUDGE_FILE
 from bert_judge.judges.llm import prompting
 from bert_judge.judges.llm.judge import PROBABILITY, Case, LLMJudge, PromptedJudge, Reading, Reply, ReplyFormat, RowCase
 from bert_judge.judges.llm.verdicts import NO_VERDICT
@@ -135,7 +135,7 @@ def load_generator(card: JudgeCard, folder: Path, name: str, base: Manifest | No
     from bert_judge.candidates.generators.hf import HFGenerator
 
     settings = HFModel(generator="hf", model=card.base, max_new_tokens=MAX_REASON_TOKENS).model_dump()
-    revision = fingerprint(folder)
+    revision = folder_revision(folder)
     if (folder / "config.json").is_file():
         return HFGenerator(name, settings, Manifest(card.base, revision, folder, ()))
     path = (base or find_base(card, folder)).path

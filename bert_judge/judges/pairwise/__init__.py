@@ -10,7 +10,8 @@ from pydantic import BeforeValidator, Field, model_validator
 from bert_judge.config.base import JudgeConfig, Texts, as_list
 from bert_judge.config.models import LanguageModel
 from bert_judge.config.training import JudgeTuning, Training
-from bert_judge.judges.llm import fine_tuned_inputs, load_fine_tuned, load_generator, model_asset, model_gpus
+from bert_judge.encoder.judge_folder import judge_asset, local_content
+from bert_judge.judges.llm import fine_tuned_assets, fine_tuned_inputs, load_fine_tuned, load_generator, model_asset, model_gpus
 from bert_judge.judges.pairwise.protocol import OrderVerdict, Pair, PairJudge, Preference, combine_orders, invalid_preference
 from bert_judge.judges.registry import RESULTS, Dependencies, Inputs, JudgeKind, LoadContext, Spec, read_card
 
@@ -92,7 +93,8 @@ __all__ = ["KIND", "OrderVerdict", "Pair", "PairJudge", "Preference", "combine_o
 class PairwiseKind(JudgeKind):
     name = "pairwise"
     config = PairwiseJudgeConfig
-    definition_files = ("llm.py", "../llm/prompting.py", "../llm/judge.py", "../llm/verdicts.py")
+    reads_text = True
+    prompt_files = ("prompts.yaml",)
     compares_pairs = True
     is_trained = True
 
@@ -105,8 +107,16 @@ class PairwiseKind(JudgeKind):
             return prompted if block.base or block.checkpoint else {"kind": self.name}
         return {**prompted, "model": block.model.model_dump(mode="json", exclude={"attempts", *block.model.run_time})}
 
-    def definition(self, block: PairwiseJudgeConfig) -> str | None:
-        return super().definition(block) if block.model or block.base else None
+    def prompts(self, block: PairwiseJudgeConfig) -> str | None:
+        return super().prompts(block) if block.model or block.base else None
+
+    def versions(self, block: PairwiseJudgeConfig) -> dict[str, int]:
+        """A language model reads the answers as they are; rules and encoder read their words."""
+        reads_words = not (block.model or block.base)
+        return {name: version for name, version in super().versions(block).items() if reads_words or name != "text"}
+
+    def content_spec(self, block: PairwiseJudgeConfig) -> Spec:
+        return local_content(block.checkpoint)
 
     def depends_on(self, block: PairwiseJudgeConfig) -> Dependencies:
         return Dependencies(pair_sets=block.pairs or [])
@@ -116,8 +126,9 @@ class PairwiseKind(JudgeKind):
             return model_asset(judge, block.model)
         if block.rule:
             return {}
-        repository = block.checkpoint or block.base or block.backbone
-        return {f"judge-{judge}": {"repository": repository, "revision": block.revision, "remote_code": False}}
+        if block.base:
+            return fine_tuned_assets(judge, block)
+        return {f"judge-{judge}": judge_asset(block.checkpoint or block.backbone, block.revision)}
 
     def inputs(self, judge: str, block: PairwiseJudgeConfig, results: Path = RESULTS) -> Inputs:
         trained, prepared = results / "judges" / judge / "judge.json", results / "prepared" / f"judge-{judge}.json"

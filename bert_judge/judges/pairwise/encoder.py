@@ -21,6 +21,7 @@ from bert_judge.encoder.judge_folder import resolve_checkpoint
 from bert_judge.judges.pairwise.protocol import OrderVerdict, Pair, Preference, combine_orders, invalid_preference
 from bert_judge.judges.protocol import NOT_A_NUMBER
 from bert_judge.runtime.errors import InputError
+from bert_judge.text import TEXT_VERSION
 from bert_judge.text.features import truncate_middle
 from bert_judge.text.visible_text import normalize_text
 
@@ -157,7 +158,7 @@ class PairEncoderJudge:
         examples = trainer.Examples(rows, labels, [1.0] * len(rows), opponents=swapped)
         metrics = trainer.fit(self.checkpoint, examples, training, work_folder)
         self.checkpoint.trained = True
-        self.checkpoint.metadata.temperature = 1.0
+        self.checkpoint.metadata.temperature, self.checkpoint.metadata.text_version = 1.0, TEXT_VERSION
         return metrics
 
     def calibrate(self, pairs: Sequence[Pair], labels: Sequence[float]) -> None:

@@ -16,6 +16,7 @@ from bert_judge.encoder.judge_folder import JUDGE_FILE
 from bert_judge.judges.bert.judge import BERTJudge, CalibrationRows, _normalize
 from bert_judge.judges.protocol import Row
 from bert_judge.runtime.errors import InputError
+from bert_judge.text import TEXT_VERSION
 from bert_judge.text.languages import UNKNOWN_SCRIPT
 
 QUESTIONS = ["What is the capital of France?"] * 3
@@ -82,10 +83,12 @@ def test_a_judge_is_trained_further(tmp_path: Path) -> None:
     judge = trained(tmp_path, features=True)
     judge.calibrate(QUESTIONS, REFERENCES, CANDIDATES, [1.0, 0.0, 0.0])
     metadata = judge.checkpoint.metadata
-    metadata.version, metadata.languages = "v1", ["en"]
+    assert metadata.text_version == TEXT_VERSION
+    metadata.version, metadata.languages, metadata.text_version = "v1", ["en"], 0
     rows = QUESTIONS, REFERENCES, ["это не Париж, а Лондон"] * 3
     judge.fit(*rows, [1.0, 0.0, 0.3], training=Training(epochs=1, learning_rate=1e-9), work_folder=tmp_path / "more")
     assert (metadata.version, metadata.languages) == ("", []), "trained on another language"
+    assert metadata.text_version == TEXT_VERSION, "trained with these rules"
     judge.calibrate(*rows, [1.0, 1.0, 1.0])
     assert metadata.stacker not in (None, StackerWeights(0.5, 0.5, 0.0)), "what rows of one class give without a start"
     judge.fit(*rows, [1.0, 0.0, 0.3], training=Training(epochs=1), features=False, work_folder=tmp_path / "alone")

@@ -12,6 +12,7 @@ import yaml
 from bert_judge.assets.prepare import GENERAL_FOLDER
 from bert_judge.encoder.judge_folder import CHECKSUMS
 from bert_judge.judges.bert.judge import BERTJudge
+from bert_judge.text import TEXT_VERSION
 
 VERDICTS = yaml.safe_load((Path(__file__).parent / "general_verdicts.yaml").read_text(encoding="utf-8"))
 CONFIG = Path(__file__).parents[4] / "configs" / "general.yaml"
@@ -39,6 +40,8 @@ def test_the_files_are_those_of_version_1() -> None:
     assert {name for _, name in lines} == decisive
     metadata = json.loads((GENERAL_FOLDER / "judge.json").read_text(encoding="utf-8"))
     assert (metadata["version"], metadata["languages"], metadata["simulated"]) == ("v1", ["en"], False)
+    # Measured with these rules about texts: python benchmarks/train_general.py --measure.
+    assert metadata["text_version"] == TEXT_VERSION
     assert sum(file.stat().st_size for file in GENERAL_FOLDER.iterdir()) <= 25_000_000
 
 
