@@ -25,8 +25,8 @@ def check_overlap(
     Raises:
         InputError: questions are shared and the configuration does not allow it.
     """
-    rows = pd.concat([tables.read(path, tables.DATASET)[["question", "task"]] for path in dataset], ignore_index=True)
-    training_tasks = dict(zip(rows["question"].map(_key), rows["task"], strict=True))
+    rows = pd.concat([tables.read(path, tables.DATASET)[["question", "references", "task"]] for path in dataset], ignore_index=True)
+    training_tasks = dict(zip(_keys(rows), rows["task"], strict=True))
     _check(f"datasets.{spec['dataset']}", spec, training_tasks, tests, output)
 
 
@@ -34,9 +34,7 @@ def check_filter_overlap(
     spec: Mapping[str, Any], train: Mapping[str, str | Path], tests: Mapping[str, str | Path], output: str | Path
 ) -> None:
     """Compare the questions of a filter's tasks with those of every test task."""
-    training_tasks = {
-        _key(question): task for task, path in train.items() for question in tables.read(path, tables.TASK)["question"]
-    }
+    training_tasks = {key: task for task, path in train.items() for key in _keys(tables.read(path, tables.TASK))}
     _check(f"filters.{spec['filter']}", spec, training_tasks, tests, output)
 
 
@@ -49,16 +47,18 @@ def _check(
 ) -> None:
     shared = {}
     for task, path in tests.items():
-        questions = [question for question in tables.read(path, tables.TASK)["question"] if _key(question) in training_tasks]
+        rows = tables.read(path, tables.TASK)
+        questions = [(key, question) for key, question in zip(_keys(rows), rows["question"], strict=True) if key in training_tasks]
         shared[task] = len(questions)
         if questions and not spec["allow_test_questions"]:
+            key, question = questions[0]
             raise InputError(
                 f"{config_key}: {len(questions)} questions of test task {task!r} are in the training data "
-                f"(from {training_tasks[_key(questions[0])]!r}), first: {' '.join(questions[0].split())[:100]!r}; "
+                f"(from {training_tasks[key]!r}), first: {' '.join(question.split())[:100]!r}; "
                 "split by question, or set allow_test_questions: true"
             )
     tables.write_json(output, {"shared_questions": shared})
 
 
-def _key(question: str) -> str:
-    return tables.question_key(tables.question_stem(question))
+def _keys(rows: pd.DataFrame) -> list[str]:
+    return tables.item_keys(rows["question"], rows["references"])

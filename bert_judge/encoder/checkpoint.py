@@ -10,7 +10,7 @@ uncalibrated. A folder with neither is a backbone and gets a new head.
 import logging
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, Literal, cast
 
 import numpy as np
 import torch
@@ -83,6 +83,7 @@ class JudgeMetadata:
         temperature: divides the encoder's logit; 1.0 is uncalibrated.
         stacker: weights of encoder and trees; None for a judge without trees.
         logit_bounds: range of the encoder's logit, for early exit; None if unknown.
+        rules: rule module (`text.rules`) → the verdicts that it gives before trees and encoder are asked.
         pairwise: the weight of a tie, `log_nu`, of a pairwise judge; empty for other judges.
         version: of a published judge, such as v1; empty for others.
         languages: ISO 639-1 codes of the languages it was trained on; empty if unknown.
@@ -95,6 +96,7 @@ class JudgeMetadata:
     temperature: Annotated[float, Field(gt=0)] = 1.0
     stacker: StackerWeights | None = None
     logit_bounds: LogitBounds | None = None
+    rules: dict[str, list[Literal["correct", "incorrect"]]] = field(default_factory=dict)
     backbone: str = ""
     backbone_revision: str = ""
     spec: dict[str, Any] = field(default_factory=dict)

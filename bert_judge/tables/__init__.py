@@ -26,7 +26,16 @@ from bert_judge.tables.files import (
     write,
     write_parts,
 )
-from bert_judge.tables.identity import file_content, pair_id, question_key, question_point, question_stem, sample_id
+from bert_judge.tables.identity import (
+    file_content,
+    item_keys,
+    item_points,
+    pair_id,
+    question_key,
+    question_point,
+    question_stem,
+    sample_id,
+)
 from bert_judge.tables.schemas import SCHEMAS, VALUES, Column, Schema, scores_schema
 
 AGREEMENT = SCHEMAS["agreement"]

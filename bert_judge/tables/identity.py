@@ -3,12 +3,15 @@
 import hashlib
 import json
 import re
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 
 # A line that offers one answer: "(A) Paris", "A. Paris" or "A) Paris".
 OPTION_LINE = re.compile(r"\s*(?:\(([A-Z])\)|([A-Z])[.)])(?:\s|$)")
+# Different references of one question; the options of a question may differ, so a few are normal.
+MAX_REFERENCES = 20
 
 
 def sample_id(task: str, question: str, references: Iterable[str]) -> str:
@@ -62,6 +65,33 @@ def question_stem(question: str) -> str:
     return question
 
 
+def item_keys(questions: Sequence[str], references: Sequence[Iterable[str]]) -> list[str]:
+    """Return per row of a table the identifier of what it asks, 16 hex digits, shape (n,): splits keep rows of one key together.
+
+    It is the key of the question's stem. A stem with more than `MAX_REFERENCES` different references in the table is an
+    instruction ("Summarise the meeting."), which says nothing about the item: then the references count too.
+    """
+    stems = {question: question_key(question_stem(question)) for question in set(questions)}
+    texts = [json.dumps(list(row), ensure_ascii=False) for row in references]
+    texts_of_stem = defaultdict(set)
+    for question, text in zip(questions, texts, strict=True):
+        texts_of_stem[stems[question]].add(text)
+    instructions = {stem for stem, distinct in texts_of_stem.items() if len(distinct) > MAX_REFERENCES}
+    return [
+        question_key(stems[question] + text) if stems[question] in instructions else stems[question]
+        for question, text in zip(questions, texts, strict=True)
+    ]
+
+
 def question_point(question: str) -> float:
     """Map the question's stem to a point in [0, 1]; equal in every file, so splits by it keep a question together."""
-    return int(question_key(question_stem(question)), 16) / 16**16
+    return _point(question_key(question_stem(question)))
+
+
+def item_points(questions: Sequence[str], references: Sequence[Iterable[str]]) -> list[float]:
+    """Return the points of `item_keys` in [0, 1], shape (n,)."""
+    return [_point(key) for key in item_keys(questions, references)]
+
+
+def _point(key: str) -> float:
+    return int(key, 16) / 16**16

@@ -14,20 +14,24 @@ UNKNOWN_LANGUAGE = "in a language that the judge was not trained on"
 # Longer texts are recognised by their beginning.
 MAX_CHARACTERS = 2_000
 MIN_WORDS = 3
+# Languages in another script than the Latin one, and the first word of its characters' names in Unicode.
+SCRIPTS = {"zh": "CJK"}
 _WORD = re.compile(r"[^\W\d_]+")
 
 
 def unfamiliar_text(text: str, languages: Collection[str]) -> str | None:
     """Return why a judge cannot be trusted with a text; None for a familiar or a very short one.
 
-    `languages`: ISO 639-1 codes of the languages that the judge was trained on, all in Latin script; empty: unknown.
+    `languages`: ISO 639-1 codes of the languages that the judge was trained on, in Latin script or a script of `SCRIPTS`; empty:
+    unknown.
     """
     if not languages:
         return None
     text = text[:MAX_CHARACTERS]
     if not text.isascii():
-        scripts = Counter(_is_latin(character) for character in text if character.isalpha())
-        if scripts[False] > scripts[True]:
+        known = {"LATIN", *(SCRIPTS[language] for language in languages if language in SCRIPTS)}
+        is_known = Counter(_script(character) in known for character in text if character.isalpha())
+        if is_known[False] > is_known[True]:
             return UNKNOWN_SCRIPT
     words = _WORD.findall(text.lower())
     by_language = Counter(language for word in words if (language := _languages_by_word().get(word)))
@@ -37,8 +41,10 @@ def unfamiliar_text(text: str, languages: Collection[str]) -> str | None:
 
 
 @lru_cache(maxsize=1 << 14)
-def _is_latin(character: str) -> bool:
-    return unicodedata.name(character, "").startswith(("LATIN", "FEMININE", "MASCULINE", "MODIFIER"))
+def _script(character: str) -> str:
+    """Return the first word of a character's name; ª, º and ʰ are Latin."""
+    first, *_ = unicodedata.name(character, "UNKNOWN").split()
+    return "LATIN" if first in ("FEMININE", "MASCULINE", "MODIFIER") else first
 
 
 @lru_cache(maxsize=1)

@@ -30,6 +30,7 @@ from bert_judge.text import TEXT_VERSION
 from bert_judge.text.answer_text import normalize_inputs
 from bert_judge.text.features import FeatureExtractor, is_truncated
 from bert_judge.text.languages import unfamiliar_text
+from bert_judge.text.rules import Decision, decide
 from bert_judge.text.visible_text import is_blank_answer, normalize_text
 
 log = logging.getLogger(__name__)
@@ -37,6 +38,8 @@ REFERENCE_MODES = get_args(BertJudgeConfig.model_fields["references"].annotation
 References = Sequence[str | Sequence[str]]
 # Weight of the stacker that training starts from, in validation rows.
 PRIOR_ROWS = 100
+# Score of an answer that a rule module accepts, and one minus that of an answer that it rejects: their measured error is below 1%.
+RULE_SCORE = 0.99
 EARLY_EXIT_REASON = "decided by features (early exit)"
 
 
@@ -49,12 +52,14 @@ class Prediction:
         raw_scores: sigmoid of the encoder's logit, in [0, 1]; NaN where the encoder was skipped.
         truncated: text was cut, for the encoder or, where it was skipped, for the features.
         tokens: encoder tokens over all references; 0 where the encoder was skipped.
+        reasons: of the rule module that decided, such as "number: 1,000 = 1000"; None where none did.
     """
 
     scores: np.ndarray
     raw_scores: np.ndarray
     truncated: np.ndarray
     tokens: np.ndarray
+    reasons: np.ndarray
 
 
 class CalibrationRows(NamedTuple):
@@ -182,16 +187,43 @@ class BERTJudge:
         return self.explain(questions, references, candidates).scores.tolist()
 
     def explain(self, questions: Sequence[str], references: References, candidates: Sequence[str]) -> Prediction:
-        """Like `predict`, with raw scores, truncation and token counts."""
+        """Like `predict`, with raw scores, truncation, token counts and the reasons of rule modules."""
         self.check_trained()
         texts = _normalize(questions, references, candidates)
+        decisions = self._decide(texts)
+        rows = np.flatnonzero([decision is None for decision in decisions])
+        undecided = self._explain_undecided(texts.select(rows))
+        n = len(decisions)
+        prediction = Prediction(np.zeros(n), np.full(n, np.nan), np.zeros(n, bool), np.zeros(n, int), np.full(n, None, object))
+        for name, values in vars(undecided).items():
+            getattr(prediction, name)[rows] = values
+        for row, decision in enumerate(decisions):
+            if decision is not None:
+                prediction.scores[row] = RULE_SCORE if decision.correct else 1 - RULE_SCORE
+                prediction.reasons[row] = f"{decision.module}: {decision.reason}"
+        return prediction
+
+    def _decide(self, texts: _Texts) -> list[Decision | None]:
+        """Ask the rule modules; keep the decisions of those that may decide for this judge."""
+        allowed = self.checkpoint.metadata.rules if self.calibrated else {}
+        if not allowed:
+            return [None] * len(texts.candidates)
+        decisions = [decide(*row) for row in zip(*texts, strict=True)]
+        return [decision if decision and decision.verdict in allowed.get(decision.module, ()) else None for decision in decisions]
+
+    def _explain_undecided(self, texts: _Texts) -> Prediction:
         uses_trees = self.calibrated and self.checkpoint.metadata.stacker is not None
         tree_logits = self._predict_trees(texts) if uses_trees else None
-        rows, logits = self._rows_for_encoder(tree_logits, len(candidates))
+        rows, logits = self._rows_for_encoder(tree_logits, len(texts.candidates))
         encoded = self._encode(rows, tree_logits, texts)
         logits[rows] = encoded.logits
         scores = expit(self._combined_logits(logits, tree_logits))
         return _assemble_prediction(scores, rows, encoded, texts)
+
+    def logits(self, questions: Sequence[str], references: References, candidates: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the logits of the encoder and of the trees for all rows, without early exit, each of shape (n,)."""
+        texts = _normalize(questions, references, candidates)
+        return self.engine.score(*texts).logits, self._predict_trees(texts)
 
     def predict_proba(self, questions: Sequence[str], references: References, candidates: Sequence[str]) -> np.ndarray:
         """Return the probabilities of incorrect and correct, shape (n, 2), as scikit-learn's classifiers do."""
@@ -214,8 +246,8 @@ class BERTJudge:
         labels = iter([self._label(*values) for values in zip(answered, *columns, strict=True)])
         return [decided(0.0, reason="empty answer") if is_blank else next(labels) for is_blank in blank]
 
-    def _label(self, row: Row, score: float, raw_score: float, truncated: bool, tokens: int) -> Label:
-        reasons = [] if tokens else [EARLY_EXIT_REASON]
+    def _label(self, row: Row, score: float, raw_score: float, truncated: bool, tokens: int, rule: str | None) -> Label:
+        reasons = [rule] if rule else [] if tokens else [EARLY_EXIT_REASON]
         text = "\n".join((row.question, row.candidate, *row.references))
         if unfamiliar := unfamiliar_text(text, self.checkpoint.metadata.languages):
             reasons.append(unfamiliar)
@@ -444,4 +476,4 @@ def _assemble_prediction(scores: np.ndarray, rows: np.ndarray, encoded: EncoderO
     truncated[rows] = encoded.truncated
     for i in np.flatnonzero(tokens == 0).tolist():
         truncated[i] = is_truncated(*pairs[i])
-    return Prediction(np.where(blank, 0.0, scores), raw_scores, truncated, tokens)
+    return Prediction(np.where(blank, 0.0, scores), raw_scores, truncated, tokens, np.full(len(scores), None, object))

@@ -1,6 +1,7 @@
 """What a rule module returns."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True)
@@ -16,3 +17,7 @@ class Decision:
     correct: bool
     module: str
     reason: str
+
+    @property
+    def verdict(self) -> Literal["correct", "incorrect"]:
+        return "correct" if self.correct else "incorrect"

@@ -33,7 +33,7 @@ _BRACKETS = ("(", "[", "{")
 _AROUND = _TABLES["around"]
 _WORDED = [(re.compile(pattern), sign) for pattern, sign in _TABLES["worded"]]
 _WORDS = re.compile(r"\\(?:mathrm|text|operatorname)\s?\{\s?[^{}]*[A-Za-z]{2}|[\u4e00-\u9fff]")
-_UPRIGHT = re.compile(r"\\(?:mathrm|mathbf|mathit)\s?\{\s?([A-Za-z])\s?\}")
+_UPRIGHT = re.compile(r"\\(?:mathrm|mathbf|mathit)\s?\{[\s~]?([A-Za-z])\s?\}")
 _DECIMAL = re.compile(r"[-−]?\d*\.\d+")
 _IMAGINARY = re.compile(r"(?<=\d)j(?![A-Za-z])|(?<![A-Za-z\\])j(?![A-Za-z])")
 
@@ -64,10 +64,16 @@ def decide_formula(question: str, reference: str, answer: str) -> Decision | Non
     if not equal and _DECIMAL.fullmatch(unwrap(given)):
         # A rounded value.
         return None
-    # Words in a formula are read as products of letters.
-    if equal is None or not (equal or (is_whole and not _WORDS.search(expected + given))):
+    # Words in a formula are read as products of letters, and of several equations the answer may state one in another place.
+    is_comparable = is_whole and not _WORDS.search(expected + given) and not _are_several(expected, given)
+    if equal is None or not (equal or is_comparable):
         return None
     return Decision(equal, "formula", f"{'equal' if equal else 'different'} formulas: {given}, {expected}")
+
+
+def _are_several(expected: str, given: str) -> bool:
+    """Return whether a text has several equations, or only one of two has any: x = 2, y = 3 and x = 2; S = a/b and a/b."""
+    return expected.count("=") != given.count("=") or expected.count("=") > 1 or "\\quad" in expected
 
 
 @cache

@@ -278,3 +278,12 @@ def test_parts_are_let_go(tmp_path: Path) -> None:
 
     tables.write_parts(parts(), tmp_path / "l.parquet", tables.LABELS, SPEC, {})
     assert len(tables.read(tmp_path / "l.parquet", tables.LABELS)) == 12
+
+
+def test_an_instruction_is_told_apart_by_its_references_and_a_question_is_not() -> None:
+    questions = ["Summarise the meeting."] * 30 + ["Who wrote Faust?"] * 2
+    topics = [*range(29), 0]
+    references = [*([f"They spoke about topic {topic}."] for topic in topics), ["Goethe"], ["J. W. Goethe"]]
+    keys = tables.item_keys(questions, references)
+    assert len(set(keys[:30])) == 29 and keys[0] == keys[29]
+    assert keys[30] == keys[31] == tables.question_key("Who wrote Faust?")

@@ -31,3 +31,8 @@ def test_text_is_familiar(text: str, expected: str | None) -> None:
 
 def test_unknown_training_languages_flag_nothing() -> None:
     assert unfamiliar_text("日本の首都はどこですか？", []) is None
+
+
+def test_a_script_of_a_training_language_is_familiar() -> None:
+    assert unfamiliar_text("法国的首都是哪里？巴黎。", ["en", "zh"]) is None
+    assert unfamiliar_text("Какая столица Франции? Париж", ["en", "zh"]) == UNKNOWN_SCRIPT

@@ -11,7 +11,7 @@ import tiny_models
 from bert_judge import plan
 from bert_judge.config import Training
 from bert_judge.encoder.checkpoint import LogitBounds
-from bert_judge.judges.bert.judge import EARLY_EXIT_REASON, BERTJudge
+from bert_judge.judges.bert.judge import EARLY_EXIT_REASON, RULE_SCORE, BERTJudge
 from bert_judge.judges.bert.stacker import MIN_ROWS, TAIL, fit_logit_bounds
 from bert_judge.judges.protocol import Row
 from bert_judge.report.exporters import hub_folder
@@ -124,6 +124,24 @@ def test_labels_name_early_exit_as_reason(folder: Path, tmp_path: Path) -> None:
     assert empty.reason == "empty answer"
     far = with_bounds(folder, tmp_path / "far", (-1e9, 0.0, 1e9))
     assert all(label.raw and label.reason is None for label in BERTJudge(far).judge(asked)[:-1])
+
+
+def test_rule_modules_decide_first_where_the_judge_lets_them(folder: Path) -> None:
+    judge = BERTJudge(folder)
+    texts = ["How many?"] * 4, [["1000"], ["1000"], ["1000"], ["Köln"]], ["1,000", "It is 900.", "many", "It is Köln, I believe."]
+    judge.checkpoint.metadata.rules = {"number": ["correct"]}
+    asked = [Row(str(i), 0, "m", q, tuple(r), c) for i, (q, r, c) in enumerate(zip(*texts, strict=True))]
+    right, wrong, *others = judge.judge(asked)
+    assert right.score == RULE_SCORE and right.reason is not None and right.reason.startswith("number: ")
+    assert right.prompt_tokens == 0 and not right.truncated
+    # The module rejects the second answer, but this judge does not let it.
+    assert wrong.score != 1 - RULE_SCORE and wrong.reason == EARLY_EXIT_REASON
+    assert [label.reason for label in others] == [EARLY_EXIT_REASON] * 2
+    judge.checkpoint.metadata.rules["number"].append("incorrect")
+    assert judge.judge(asked)[1].score == pytest.approx(1 - RULE_SCORE)
+    # The encoder alone.
+    judge.calibrated = False
+    assert not judge.explain(*texts).reasons.any()
 
 
 @pytest.mark.parametrize(
