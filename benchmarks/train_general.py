@@ -1,6 +1,6 @@
 """Train the general judge, measure it on sources that it was not trained on, or measure a judge on test questions.
 
-    BERT_JUDGE_DATA=… python benchmarks/train_general.py [--output FOLDER]
+    BERT_JUDGE_DATA=… python benchmarks/train_general.py [--backbone FOLDER] [--output FOLDER]
     BERT_JUDGE_DATA=… python benchmarks/train_general.py --leave-sources 2
     BERT_JUDGE_DATA=… python benchmarks/train_general.py --measure [FOLDER] [--test-rows N]
     BERT_JUDGE_DATA=… python benchmarks/train_general.py --set-rules FOLDER
@@ -19,7 +19,7 @@ goes on with the one that it was in:
 `--leave-sources` stops after the folds and prints accuracy in %, macro-F1, AUROC and expected calibration error per source left
 out, beside rules with fixed thresholds; weights and calibration of a fold are those fitted on the other folds. `--measure` trains
 nothing; without a folder it takes the judge in the package. `--set-rules` lets the rule modules decide for a judge that
-`rule_modules.py` finds good enough, and changes nothing else.
+`rule_modules.py` finds good enough, under the rules about texts of today, and changes nothing else.
 """
 
 from __future__ import annotations
@@ -55,6 +55,7 @@ from bert_judge.plan import Spec, build_plan
 from bert_judge.runtime import resume
 from bert_judge.runtime.logs import job_log
 from bert_judge.statistics.metrics import classification_metrics
+from bert_judge.text import TEXT_VERSION
 from bert_judge.text.features import FeatureExtractor
 from bert_judge.text.rules import MODULES
 
@@ -116,6 +117,7 @@ class HeldOut:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument("--backbone", help="folder of another backbone, such as that of e5_backbone.py")
     parser.add_argument("--output", type=Path, default=WORK / "judge")
     parser.add_argument("--leave-sources", type=int, metavar="FOLDS", help="measure on sources left out, and stop")
     parser.add_argument("--measure", nargs="?", const=GENERAL, metavar="FOLDER", help="measure a judge instead of training one")
@@ -127,11 +129,13 @@ def main() -> int:
     if options.set_rules:
         judge = BERTJudge(options.set_rules)
         judge.checkpoint.metadata.rules = deciding_modules()
+        judge.checkpoint.metadata.text_version = TEXT_VERSION
         judge.save(options.set_rules, int8=True)
         return 0
     run = config_files.load([CONFIG])
     if options.measure is None:
         spec = build_plan(run, [CONFIG]).judge_spec(JUDGE)
+        spec = {**spec, "backbone": options.backbone or spec["backbone"]}
         train(run, spec, options.leave_sources or 2, options.cores, None if options.leave_sources else options.output)
     if not options.leave_sources:
         build_test_tables(run, options.cores)
@@ -212,7 +216,7 @@ def build_test_tables(run: Run, cores: int) -> None:
 def backbone(spec: Spec) -> Path:
     folder = local_folder(spec["backbone"])
     if folder is None:
-        raise SystemExit(f"{spec['backbone']}: not on this machine; `make general-judge` makes it")
+        raise SystemExit(f"{spec['backbone']}: not on this machine")
     return folder
 
 
