@@ -14,7 +14,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 help:
 	@echo "make demo       run the small offline demo and show its standings"
-	@echo "make general-judge train the judge of this package from the files in BERT_JUDGE_DATA (about an hour on two idle cores; minutes with a GPU)"
+	@echo "make general-judge train the next version of the judge in this package from the files in BERT_JUDGE_DATA (about an hour on two idle cores)"
 	@echo "make test       run the tests"
 	@echo "make test-crash kill commands and a run at random moments, BERT_JUDGE_KILLS times each, and read damaged judges and hostile files"
 	@echo "make test-frameworks run the tests of the frameworks that answers come from and scores go to, in .venv-frameworks"

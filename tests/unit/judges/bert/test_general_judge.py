@@ -16,6 +16,11 @@ from bert_judge.text import TEXT_VERSION
 
 VERDICTS = yaml.safe_load((Path(__file__).parent / "general_verdicts.yaml").read_text(encoding="utf-8"))
 CONFIG = Path(__file__).parents[4] / "configs" / "general.yaml"
+# The imports of the configuration that version 1 was trained on; the others came later.
+TRAINING_FILES = (
+    *("nq_open", "truthfulqa", "gsm8k_gpt3", "gsm8k_44", "math_level5", "mmlu_pro", "mmlu_letters"),
+    *("cot", "tatqa", "hotpotqa", "scientsbank", "shroom", "asqa"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -47,9 +52,10 @@ def test_the_files_are_those_of_version_1() -> None:
 
 def test_the_card_names_every_training_file_and_its_licence() -> None:
     card = (GENERAL_FOLDER / "README.md").read_text(encoding="utf-8")
-    for entry in yaml.safe_load(CONFIG.read_text(encoding="utf-8"))["imports"].values():
-        lines = [line for line in card.splitlines() if f"`{Path(entry['path']).stem}`" in line]
-        assert any(licence in line for line in lines for licence in ("Apache-2.0", "MIT", "CC BY")), entry["path"]
+    imports = yaml.safe_load(CONFIG.read_text(encoding="utf-8"))["imports"]
+    for name in TRAINING_FILES:
+        lines = [line for line in card.splitlines() if f"`{Path(imports[name]['path']).stem}`" in line]
+        assert any(licence in line for line in lines for licence in ("Apache-2.0", "MIT", "CC BY")), name
 
 
 @pytest.mark.parametrize("topic", VERDICTS)
