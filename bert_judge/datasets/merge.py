@@ -91,7 +91,7 @@ def _is_simulated(candidates: str | Path) -> bool:
 
 def _is_validation(rows: pd.DataFrame, spec: Mapping[str, Any]) -> pd.Series:
     """Return whether each row is in the validation split, which depends on the seed and the question only (`tables.item_keys`)."""
-    keys = pd.Series(tables.item_keys(rows["question"], rows["references"]), rows.index, dtype=object)
+    keys = pd.Series(tables.item_keys(rows["question"].tolist(), rows["references"].tolist()), rows.index, dtype=object)
     return keys.map(lambda key: _fraction(spec["seed"], "validation", key)) < spec["validation_fraction"]
 
 

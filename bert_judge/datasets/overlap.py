@@ -61,4 +61,4 @@ def _check(
 
 
 def _keys(rows: pd.DataFrame) -> list[str]:
-    return tables.item_keys(rows["question"], rows["references"])
+    return tables.item_keys(rows["question"].tolist(), rows["references"].tolist())
