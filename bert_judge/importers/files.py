@@ -89,6 +89,8 @@ def read_task_rows(
     """Read the rows of a task in a file (`part` and `import` of the spec), with those of `add_sample_ids`; see `read_rows`."""
     frame = read_rows(spec["import"], source, spec["part"]["where"], ["question", "references", *required], optional, model)
     low, high = spec["part"]["question_split"]
+    if frame.empty:
+        return add_sample_ids(frame, spec["task"])
     points = tables.item_points(frame["question"].tolist(), frame["references"].tolist())
     # 1 belongs to the last part.
     inside = [low <= point and (point < high or high >= 1) for point in points]

@@ -37,7 +37,7 @@ OWN_CONFIGS = {"mine.yaml", "teacher.yaml", "FILE"}
 # Programs that are not part of this project; their lines are read by people only.
 OTHER_PROGRAMS = {
     *("git", "cd", "export", "source", ".", "cp", "mkdir", "cat", "jq", "curl", "openssl", "tmux", "docker"),
-    *("podman", "apptainer", "sbatch", "scancel", "vllm", "lm_eval", "lighteval", "inspect"),
+    *("podman", "apptainer", "sbatch", "scancel", "vllm", "lm_eval", "lighteval", "inspect", "haproxy"),
 }
 ASSIGNMENT = re.compile(r"[A-Z_]+=\S*")
 # Of an unknown option or a wrong value; typer does not export it.

@@ -239,6 +239,7 @@ def test_the_card_of_a_judge_makes_nothing_stale(tmp_path: Path, monkeypatch: py
 def test_a_judge_that_was_trained_with_other_rules_says_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     folder = Path(shutil.copytree(prepare.GENERAL_FOLDER, tmp_path / "mine"))
     assert checkpoint.load(folder).metadata.text_version == text.TEXT_VERSION and not caplog.messages
+    (folder / "SHA256SUMS").unlink()
     card = json.loads((folder / "judge.json").read_text("utf-8"))
     (folder / "judge.json").write_text(json.dumps(card | {"text_version": text.TEXT_VERSION - 1}), "utf-8")
     checkpoint.load(folder)

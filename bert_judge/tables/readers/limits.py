@@ -31,6 +31,8 @@ CHUNK_BYTES = 2**25
 OBJECT_BYTES = 64
 # Of a parquet column that are fetched at once.
 BUFFER_BYTES = 1 << 20
+# Columns with fewer bytes per value may repeat a long text of a dictionary in every row.
+DICTIONARY_BYTES = 256
 # Rows that are decoded at once where each may repeat a part of the last one.
 INCREMENTAL_ROWS = 16
 
@@ -108,8 +110,10 @@ def iterate_batches(path: Path, rows: int, columns: list[str] | None) -> Iterato
         rows = min(rows, INCREMENTAL_ROWS)
     if longest := max((leaf.length for leaf in leaves if leaf.physical_type == "FIXED_LEN_BYTE_ARRAY"), default=0):
         rows = max(1, min(rows, CHUNK_BYTES // longest))
-    # A text of a dictionary is in memory once, however many rows have it.
-    texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
+    # A text of a dictionary is in memory once, however many rows have it. Where few bytes stand for many rows this matters;
+    # elsewhere the dictionary of different texts would only be a second copy of them.
+    packed = {leaf.path for chunk, leaf in chunks if chunk.total_uncompressed_size < DICTIONARY_BYTES * chunk.num_values}
+    texts = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY" and leaf.path in packed]
     # Buffered by default, a whole row group is fetched before its first row, and many writers put all rows into one group.
     with pq.ParquetFile(path, read_dictionary=texts, pre_buffer=False, buffer_size=BUFFER_BYTES) as file:
         for batch in file.iter_batches(batch_size=rows, columns=columns):

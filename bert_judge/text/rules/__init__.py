@@ -6,11 +6,14 @@ A module looks at the type of the reference first (a number, a date, an option, 
 
 import re
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from bert_judge.text.answer_text import read_answer, read_references
 from bert_judge.text.extraction import QUOTATION, extract_final_answer
+from bert_judge.text.features import word_list
 from bert_judge.text.latex import boxed
+from bert_judge.text.normalization import normalize_words
 from bert_judge.text.options import expected_choice
 from bert_judge.text.rules.date import decide_date
 from bert_judge.text.rules.decision import Decision
@@ -33,6 +36,9 @@ __all__ = ["MODULES", "Decision", "Module", "decide"]
 
 # Characters behind a stated answer; what precedes a longer text is no answer: "Here is the answer: **Step 1** …".
 _MAX_AFTER_ANSWER = 400
+# Modules whose value may stand in an answer that is corrected behind it.
+_MAY_BE_TAKEN_BACK = frozenset({"number", "option"})
+_CORRECTION_CHARACTERS = 150
 _STEP = re.compile(r"\W*step \d", re.IGNORECASE)
 
 
@@ -68,11 +74,31 @@ MODULES: tuple[Module, ...] = (
 
 
 def decide(question: str, references: Sequence[str], candidate: str) -> Decision | None:
-    """Return correct if a module says so for any reference, incorrect if modules say so for all of them, else None."""
+    """Return correct if a module says so for any reference, incorrect if modules say so for all of them, else None.
+
+    A number or option that is not the reference decides nothing where the answer ends with a word of correction or contrast: it may
+    be the one that is taken back ("Final answer: 43. Correction: 45.").
+    """
     text = read_answer(question, references, candidate)
     if not references or text is None:
         return None
     text = QUOTATION.sub("", text)
+    decision = _decide(question, references, text)
+    if decision and not decision.correct and decision.module in _MAY_BE_TAKEN_BACK and _ends_with_correction(text):
+        return None
+    return decision
+
+
+def _ends_with_correction(text: str) -> bool:
+    return not _corrections().isdisjoint(normalize_words(text[-_CORRECTION_CHARACTERS:]))
+
+
+@cache
+def _corrections() -> frozenset[str]:
+    return word_list("corrections") | word_list("rejections")
+
+
+def _decide(question: str, references: Sequence[str], text: str) -> Decision | None:
     for module in MODULES:
         if module.reads_all and (decision := module.decide(question, references, text)):
             return decision

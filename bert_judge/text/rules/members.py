@@ -86,10 +86,21 @@ def decide_members(question: str, reference: str, answer: str) -> Decision | Non
         return None
     has_repeats = len(set(expected.texts)) < len(expected.texts)
     decision = _compare(expected.texts, texts, is_ordered=asks_order or has_repeats or expected.is_ordered)
+    if decision and decision.correct and _have_other_signs(reference, answer):
+        return None
     # Common nouns are often one thing, wages and salaries, or paraphrases.
     are_several = len(expected.texts) > 2 and _ASKS_SEVERAL.search(question)
     are_names = expected.is_marked or are_several or asks_order or _NAMES.fullmatch(unwrap(reference))
     return decision if decision is None or decision.correct or are_names else None
+
+
+def _have_other_signs(reference: str, answer: str) -> bool:
+    """Return whether the same members are joined by other signs: a < b and a → b, (1, 4) and [1, 4]."""
+    signs = [{sign.strip() for sign in _ARROW.findall(text)} for text in (reference, answer)]
+    if all(signs) and signs[0] != signs[1] and (signs[0] | signs[1]) & {"<", ">"} and not all(sign <= {"<", ">"} for sign in signs):
+        return True
+    ends = [text[:1] + text[-1:] for text in (reference.strip(), answer.strip())]
+    return ends[0] != ends[1] and set(ends) <= {"()", "[]"} and any(map(str.isdigit, reference))
 
 
 def _compare_words(question: str, reference: str, answer: str) -> Decision | None:

@@ -14,8 +14,7 @@ import yaml
 from scipy.special import logit
 from test_cli_score import run, write
 
-from bert_judge.assets.prepare import GENERAL_FOLDER
-from bert_judge.encoder.judge_folder import fingerprint
+from bert_judge.assets.prepare import GENERAL_FOLDER, folder_revision
 from bert_judge.judges.bert.judge import BERTJudge
 from bert_judge.labels.score_file.score_file import work_folder
 from bert_judge.plan.configuration import parse
@@ -225,7 +224,7 @@ def test_a_few_labels_recalibrate_the_judge(tmp_path: Path, monkeypatch: pytest.
     assert ratio == pytest.approx(metrics["slope"]) == pytest.approx(mine["stacker"]["features"] / general["stacker"]["features"])
     assert (mine["backbone"], mine["version"], mine["logit_bounds"]) == ("general", "", general["logit_bounds"])
     card = (folder / "README.md").read_text("utf-8")
-    assert f"The judge general {general['version']} ({fingerprint(GENERAL_FOLDER)}), recalibrated by" in card
+    assert f"The judge general {general['version']} ({folder_revision(GENERAL_FOLDER)}), recalibrated by" in card
     # As small as the judge that it comes from.
     assert (folder / "weights.int8.safetensors").stat().st_size == (GENERAL_FOLDER / "weights.int8.safetensors").stat().st_size
     texts = [list(column) for column in zip(*((row["question"], row["gold"], row["response"]) for row in made), strict=True)]

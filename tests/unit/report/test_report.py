@@ -283,7 +283,8 @@ def test_each_verdict_combination_appears_once_before_repeats():
     judges = ["gold", "strict", "rouge", "bert"]
     frame = verdict_frame(["cccc", "ciic", "ciic", "ciic", "ccci", "xxxc", "xcic", "cicc"], judges)
     chosen = packed_answers.order_answers(frame, judges, "gold", ["bert"])
-    said = chosen[[f"{judge}_verdict" for judge in judges]].map(lambda verdict: {v: k for k, v in VERDICT.items()}[verdict])
+    letter_of = {verdict: letter for letter, verdict in reversed(VERDICT.items())}
+    said = chosen[[f"{judge}_verdict" for judge in judges]].map(letter_of.__getitem__)
     letters = ["".join(row) for row in said.values]
     # The trained judge's error first, then the most divided; unanimous rows and lone verdicts last.
     assert letters[:2] == ["ccci", "ciic"]

@@ -26,6 +26,7 @@ from bert_judge.plan import ATTACKS
 from bert_judge.plan.batches import required_labels
 from bert_judge.report.build import build_report
 from bert_judge.runtime.errors import ConfigError, InputError
+from bert_judge.text import TEXT_VERSION
 
 LETTERS = {"c": "correct", "i": "incorrect", "x": "invalid"}
 
@@ -264,7 +265,7 @@ def configured(**attacks: object) -> dict[str, Any]:
 
 def test_plan_of_attacks() -> None:
     outputs = plan.build_plan(configured(tasks=["facts_test"], rows=7))
-    assert outputs.attacks_spec("facts_test") == {"task": "facts_test", "rows": 7, "seed": 0}
+    assert outputs.attacks_spec("facts_test") == {"task": "facts_test", "rows": 7, "seed": 0, "text_version": TEXT_VERSION}
     assert outputs.attack_rates_spec() == {"judges": ["demo_judge", "regex_lenient"], "tasks": ["facts_test"]}
     assert outputs.labels_spec("demo_judge", ATTACKS, "facts_test")["model"] == ATTACKS
     assert outputs.report_spec()["attacks"] == outputs.attack_rates_spec()

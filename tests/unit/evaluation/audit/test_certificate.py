@@ -102,7 +102,7 @@ def write_answers(path: Path, n: int, label: object = None) -> Path:
     with path.open("w") as file:
         for i in range(n):
             right = i % 2 == 0
-            row = {"question": f"{i} + 1?", "reference": str(i + 1), "answer": f"It is {i + 1 if right else i + 50}."}
+            row = {"question": f"{i} + 1?", "reference": str(i + 1), "answer": f"Adding one gives {i + 1 if right else i + 50}."}
             file.write(json.dumps({**row, "label": int(right) if label is None else label, "second": int(right)}) + "\n")
     return path
 

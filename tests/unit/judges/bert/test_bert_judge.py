@@ -108,7 +108,7 @@ def test_rounded_weights_are_saved_as_integers_without_loss(tmp_path: Path, arch
     np.testing.assert_allclose(small.predict(QUESTIONS, REFERENCES, CANDIDATES), scores, atol=1e-6)
     assert (tmp_path / "small" / WEIGHTS_FILE).stat().st_size < 0.5 * (tmp_path / "whole" / "model.safetensors").stat().st_size
     (tmp_path / "small" / WEIGHTS_FILE).write_bytes(b"damaged")
-    with pytest.raises(InputError, match="not a readable judge"):
+    with pytest.raises(InputError, match="is not the file that was published"):
         BERTJudge(tmp_path / "small")
 
 
