@@ -142,7 +142,7 @@ def test_rows_that_the_judge_has_seen_are_refused(tmp_path):
     from bert_judge.tables.readers.rows import open_rows
 
     file = write_answers(tmp_path / "answers.jsonl", 60)
-    write_seen_rows(tmp_path, hash_rows(["3 + 1?", "unseen"], ["it is  53.", "x"]))
+    write_seen_rows(tmp_path, hash_rows(["3 + 1?", "unseen"], ["adding one gives  53.", "x"]))
     assert read_seen_rows(tmp_path).shape == (2,)
     columns = dict(zip(PARTS, ("question", "reference", "answer"), strict=True))
     with pytest.raises(InputError, match=r"1 of 60 labelled answers were used to train or calibrate"):
