@@ -2,6 +2,7 @@
 
     python tests/golden_results.py            # say which results changed without a new version
     python tests/golden_results.py --write    # store the hashes of what has a new version
+    python tests/golden_results.py --general  # note in the judge in the package that it was measured with today's TEXT_VERSION
 
 `golden/rows.jsonl` has the rows: question, references, answer. `golden/digests.yaml` has the hashes. A hash may change only with a
 version, because versions make tables on disk stale. After a rebase with a conflict in digests.yaml, take either side and write it
@@ -26,6 +27,7 @@ import yaml
 
 from bert_judge import plan, tables, text
 from bert_judge.assets.prepare import GENERAL_FOLDER
+from bert_judge.encoder.judge_folder import JUDGE_FILE, write_checksums
 from bert_judge.judges import registry
 from bert_judge.judges.protocol import Label, Row, decided, invalid
 from bert_judge.labels.judge_loading import RULES
@@ -176,6 +178,16 @@ class ScriptedModel:
         return [Completion(reply, "ok") for reply, _ in zip(replies, requests, strict=False)]
 
 
+def _fine_tuned_prompts() -> list[Any]:
+    from bert_judge.encoder import checkpoint
+    from bert_judge.judges.llm.fine_tuned import PromptWriter
+    from bert_judge.judges.llm.prompting import render_candidate
+
+    writer = PromptWriter(checkpoint.load(GENERAL_FOLDER).tokenizer, 80)
+    answers = [{"Candidate": render_candidate(row, 0, 200)} for row in ROWS[::SLOW_ROWS]]
+    return [writer.write(row.question, row.references, answer) for row, answer in zip(ROWS[::SLOW_ROWS], answers, strict=True)]
+
+
 def llm_results() -> Results:
     from bert_judge.judges.llm.decisions import DecisionJudge
     from bert_judge.judges.llm.judge import LLMJudge
@@ -190,7 +202,7 @@ def llm_results() -> Results:
         "decisions": (DecisionJudge, {"api": "decisions"}),
         "system one": (DecisionJudge, {"api": "system_one"}),
     }
-    results: dict[str, Any] = {}
+    results: dict[str, Any] = {"fine-tuned": _fine_tuned_prompts()}
     for name, (judge, settings) in judges.items():
         model = ScriptedModel()
         labels = judge("j", common | settings, model).judge(ROWS[::SLOW_ROWS])  # type: ignore[arg-type]
@@ -409,6 +421,24 @@ def candidate_results() -> Results:
     return results
 
 
+def task_results() -> Results:
+    """Questions of the published tasks, from rows of their data sets."""
+    from bert_judge.importers.cells import UnusableRow
+    from bert_judge.tasks.families import make_samples
+    from bert_judge.tasks.registry import published_sources
+
+    results: dict[str, list[Any]] = {}
+    for name, entry in published_sources().items():
+        source = entry.model_dump(mode="json", exclude={"path"})
+        content = json.loads((FOLDER.parent / "fixtures" / "sources" / f"{name}.json").read_text("utf-8"))
+        for row in content["rows"]:
+            try:
+                results.setdefault(source["family"], []).append(make_samples(source, row))
+            except UnusableRow as error:
+                results.setdefault(source["family"], []).append(str(error))
+    return results
+
+
 def attack_results() -> Results:
     from bert_judge.evaluation.attacks.suite import generate_attacks
 
@@ -485,6 +515,7 @@ SUBJECTS: Mapping[str, Subject] = {
     "label stage": Subject(
         "STAGE_VERSION (bert_judge/judges/registry.py)", lambda: {"stage": registry.STAGE_VERSION}, label_stage_results
     ),
+    "task": _stage("task", task_results),
     "candidates": _stage("candidates", candidate_results),
     "attacks": _stage("attacks", attack_results, reads_text=True),
     "dataset": _stage("dataset", dataset_results, reads_text=True),
@@ -515,25 +546,39 @@ def problem(name: str, entry: Entry, before: Entry | None) -> str | None:
     """Return what must be done about a subject, given its stored entry; None: nothing."""
     if before == entry:
         return None
-    if before is not None and entry.versions == before.versions:
-        parts = [part for part in {**before.digests, **entry.digests} if before.digests.get(part) != entry.digests.get(part)]
+    parts = _other_results(entry, before)
+    if parts:
         raise_in = SUBJECTS[name].raise_in
         if "text" in entry.versions and name != "text":
             raise_in = f"TEXT_VERSION if a rule about texts changed, else {raise_in}"
         return f"{name}: other results ({', '.join(parts)}) under the same version: raise {raise_in}, then {COMMAND}"
-    return f"{name}: new versions {entry.versions}: {COMMAND}"
+    return f"{name}: new versions or parts: {COMMAND}"
+
+
+def _other_results(entry: Entry, before: Entry | None) -> list[str]:
+    """Return the parts whose results are not those that were stored under the same versions."""
+    if before is None or entry.versions != before.versions:
+        return []
+    return sorted(part for part in entry.digests.keys() & before.digests if entry.digests[part] != before.digests[part])
+
+
+def confirm_general() -> None:
+    """Write today's `TEXT_VERSION` into the judge in the package."""
+    path = GENERAL_FOLDER / JUDGE_FILE
+    tables.write_json(path, json.loads(path.read_text("utf-8")) | {"text_version": text.TEXT_VERSION})
+    write_checksums(GENERAL_FOLDER)
 
 
 def main(arguments: Sequence[str]) -> int:
     """Check or write the hashes; `arguments` may name subjects."""
-    names = [name for name in arguments if name != "--write"] or list(SUBJECTS)
+    if "--general" in arguments:
+        confirm_general()
+    names = [name for name in arguments if not name.startswith("--")] or list(SUBJECTS)
     before = stored()
     entries = {name: current(name) for name in names}
     problems = {name: line for name, entry in entries.items() if (line := problem(name, entry, before.get(name)))}
     if "--write" in arguments:
-        problems = {
-            name: line for name, line in problems.items() if name in before and entries[name].versions == before[name].versions
-        }
+        problems = {name: line for name, line in problems.items() if _other_results(entries[name], before.get(name))}
         merged = {**before, **{name: entry for name, entry in entries.items() if name not in problems}}
         content = {name: merged[name]._asdict() for name in SUBJECTS if name in merged}
         DIGESTS.write_text("# Written by tests/golden_results.py.\n" + yaml.safe_dump(content, sort_keys=False), "utf-8")

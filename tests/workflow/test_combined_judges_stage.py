@@ -89,9 +89,14 @@ def test_a_new_text_version_relabels_what_reads_words(combined: Workspace, tmp_p
     """The teacher, who knows the truth, keeps its labels; the cascade is fitted on those of its members."""
     old, new = (f"TEXT_VERSION = {version}" for version in (TEXT_VERSION, TEXT_VERSION + 1))
     planned = combined.planned_with(edited_library(tmp_path, "text/__init__.py", old, new))
-    judges = ("strict", "overlap", "encoder", "both", "fitted", "noisy")
-    relabelled = {f"Verdicts of {judge} on {model}, mini_test" for judge in judges for model in ("solid", "weak")}
-    assert relabelled | {"Train encoder", "Fit both", "Standings", "Report"} == planned
+    judges = ("strict", "overlap", "encoder", "both", "fitted")
+    labels = {f"Verdicts of {judge} on {model}, mini_test" for judge in judges for model in ("solid", "weak")}
+    scores = {f"Scores of {model} on mini_test" for model in ("solid", "weak")}
+    selected = {f"Select answers of {model} to mini_test that both escalates to noisy" for model in ("solid", "weak")}
+    escalated = {f"Verdicts of noisy on {model}@both@noisy, mini_test" for model in ("solid", "weak")}
+    held_out = {f"Verdicts of {judge} on @mix, validation" for judge in ("overlap", "encoder")}
+    made_of_these = {*scores, *selected, *escalated, "Train encoder", "Fit both", "Evaluate cascades", "Standings", "Report"}
+    assert planned == labels | held_out | made_of_these
 
 
 def test_other_settings_judge_anew_and_train_nothing(combined: Workspace) -> None:
