@@ -116,6 +116,15 @@ def join_labels(answers: pd.DataFrame, labels: str | Path) -> pd.DataFrame:
     return merged
 
 
+# End of the names in `Judge.revisions` that hold a back end.
+BACKEND = ": backend"
+
+
+def model_revisions(revisions: Mapping[str, str]) -> dict[str, str]:
+    """Return revisions without back ends, which are known only once a judge is loaded: keys of saved verdicts leave them out."""
+    return {name: revision for name, revision in revisions.items() if not name.endswith(BACKEND)}
+
+
 class Judge(Protocol):
     """Judges candidates."""
 

@@ -15,7 +15,7 @@ import pandas as pd
 from bert_judge import tables
 from bert_judge.judges import registry
 from bert_judge.judges.pairwise.protocol import Pair, PairJudge, Preference, invalid_preference
-from bert_judge.judges.protocol import LABEL_COLUMNS, Judge, Label, LazyJudge, Row, from_record, invalid
+from bert_judge.judges.protocol import LABEL_COLUMNS, Judge, Label, LazyJudge, Row, from_record, invalid, model_revisions
 from bert_judge.judges.registry import LoadContext
 from bert_judge.labels.attempts import with_attempt
 from bert_judge.runtime import resume
@@ -136,7 +136,7 @@ def _label_answers(spec: Spec, answers: pd.DataFrame, judge: Judge, folder: Path
     if folder is None:
         results: Sequence[Mapping[str, Any]] = judge_rows(rows) if rows else []
     else:
-        origin = tables.canonical({"spec": spec, "revisions": judge.revisions})
+        origin = tables.canonical({"spec": spec, "revisions": model_revisions(judge.revisions)})
         keys = [resume.content_key(origin, row) for row in rows]
         results = resume.run_resumable(rows, keys, judge_rows, folder, shard_rows, unit="verdicts")
     truncated = [status == "truncated" for status, reason in zip(answers["status"], reasons, strict=True) if reason is None]
@@ -191,7 +191,7 @@ def _compare_frame(spec: Spec, pairs: pd.DataFrame, judge: PairJudge, folder: st
     def should_cache(record: Mapping[str, Any]) -> bool:
         return bool(record["verdict"] != "invalid")
 
-    origin = tables.canonical({"spec": spec, "revisions": dict(judge.revisions)})
+    origin = tables.canonical({"spec": spec, "revisions": model_revisions(judge.revisions)})
     keys = [resume.content_key(origin, pair) for pair in pending]
     results = iter(resume.run_resumable(pending, keys, compare, folder, PAIR_SHARD_ROWS, "pairs", should_cache))
     failed = _to_record(invalid_preference(FAILED))

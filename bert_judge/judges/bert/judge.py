@@ -23,7 +23,7 @@ from bert_judge.encoder.inference import EncoderOutput, Engine
 from bert_judge.encoder.judge_folder import CHECKSUMS, TREES_FILE, find_folder, resolve_checkpoint, write_checksums
 from bert_judge.judges.bert import BertJudgeConfig, stacker
 from bert_judge.judges.bert.trees import Trees
-from bert_judge.judges.protocol import Label, Row, decided
+from bert_judge.judges.protocol import BACKEND, Label, Row, decided
 from bert_judge.runtime.errors import InputError
 from bert_judge.statistics.metrics import classification_metrics
 from bert_judge.text import TEXT_VERSION
@@ -162,7 +162,7 @@ class BERTJudge:
         """See `judges.protocol.Judge`. Backend and precision round scores differently, so they belong to the provenance."""
         choice = self.engine.choice
         engine = f"{choice.backend}, {self.engine.device.type}, {choice.precision}"
-        return {**self._revision, **{f"{name}: backend": engine for name in self._revision}}
+        return {**self._revision, **{f"{name}{BACKEND}": engine for name in self._revision}}
 
     @classmethod
     def from_run(cls, checkpoint: str | Path, settings: Mapping[str, Any], name: str) -> BERTJudge:
