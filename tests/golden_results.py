@@ -27,6 +27,7 @@ import yaml
 
 from bert_judge import plan, tables, text
 from bert_judge.assets.prepare import GENERAL_FOLDER
+from bert_judge.assets.pretrained import load_tokenizer
 from bert_judge.encoder.judge_folder import JUDGE_FILE, write_checksums
 from bert_judge.judges import registry
 from bert_judge.judges.protocol import Label, Row, decided, invalid
@@ -179,11 +180,10 @@ class ScriptedModel:
 
 
 def _fine_tuned_prompts() -> list[Any]:
-    from bert_judge.encoder import checkpoint
     from bert_judge.judges.llm.fine_tuned import PromptWriter
     from bert_judge.judges.llm.prompting import render_candidate
 
-    writer = PromptWriter(checkpoint.load(GENERAL_FOLDER).tokenizer, 80)
+    writer = PromptWriter(load_tokenizer(GENERAL_FOLDER), 80)
     answers = [{"Candidate": render_candidate(row, 0, 200)} for row in ROWS[::SLOW_ROWS]]
     return [writer.write(row.question, row.references, answer) for row, answer in zip(ROWS[::SLOW_ROWS], answers, strict=True)]
 
@@ -212,7 +212,6 @@ def llm_results() -> Results:
 
 def pairwise_results() -> Results:
     from bert_judge.config import Input
-    from bert_judge.encoder import checkpoint
     from bert_judge.judges.pairwise.encoder import DavidsonTieModel, PairRowEncoder
     from bert_judge.judges.pairwise.llm import PairLLMJudge
     from bert_judge.judges.pairwise.protocol import Pair
@@ -222,7 +221,7 @@ def pairwise_results() -> Results:
     pairs = [Pair(a.question, a.candidate, b.candidate, a.references) for a, b in itertools.pairwise(ROWS[::SLOW_ROWS])]
     model, settings = ScriptedModel(), {"reasoning": True, "seed": 0, "max_answer_chars": 200}
     prompted = PairLLMJudge("j", settings, model).compare(pairs)  # type: ignore[arg-type]
-    encoder = PairRowEncoder(checkpoint.load(GENERAL_FOLDER).tokenizer, Input(max_length=64), 512)
+    encoder = PairRowEncoder(load_tokenizer(GENERAL_FOLDER), Input(max_length=64), 512)
     columns = zip(
         *((p.question, "\n".join(p.references), normalize_text(p.answer_a), normalize_text(p.answer_b)) for p in pairs), strict=True
     )
@@ -462,11 +461,10 @@ def dataset_results() -> Results:
 
 
 def feature_results() -> Results:
-    from bert_judge.encoder import checkpoint
     from bert_judge.judges.probe import PROMPT
     from bert_judge.judges.probe.hidden_states import PromptEncoder, pool
 
-    prompts = PromptEncoder(checkpoint.load(GENERAL_FOLDER).tokenizer, PROMPT.replace("{aspect}", "tone"), 40)
+    prompts = PromptEncoder(load_tokenizer(GENERAL_FOLDER), PROMPT.replace("{aspect}", "tone"), 40)
     rows = ROWS[::SLOW_ROWS]
     import torch
 
