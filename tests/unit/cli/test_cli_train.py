@@ -195,7 +195,10 @@ def test_files_and_options_that_give_no_judge(
             [{k: v for k, v in row.items() if k != "question"} | {"instruction": "a", "input": "b"} for row in rows()],
             "the question may be in the column 'instruction' or 'input'; set --question",
         ),
-        ([{"mark": 1, **{k: v for k, v in row.items() if k != "label"}, "score": 1} for row in rows()], "the label may be in"),
+        (
+            [{"labels": 1, **{k: v for k, v in row.items() if k != "label"}, "score": 1} for row in rows()],
+            "all 60 labels are equal",
+        ),
     ],
 )
 def test_files_that_teach_nothing(tmp_path: Path, made: list[dict[str, Any]], says: str) -> None:
