@@ -57,7 +57,6 @@ from bert_judge.runtime.logs import job_log
 from bert_judge.statistics.metrics import classification_metrics
 from bert_judge.text import TEXT_VERSION
 from bert_judge.text.features import FeatureExtractor
-from bert_judge.text.rules import MODULES
 
 CONFIG = Path("configs/general.yaml")
 JUDGE, PAIRS = "bert", "inference_pairs"
@@ -181,9 +180,10 @@ def train(run: Run, spec: Spec, num_folds: int, cores: int, output: Path | None)
 def deciding_modules() -> dict[str, list[str]]:
     """Return the rule modules that decide before trees and encoder, with the verdicts that they may give."""
     table = summarize(measure_modules(RULE_ROWS))
-    refused = set(table.index[~table["decides"]])
-    verdicts = {module.name: [v for v in ("correct", "incorrect") if (module.name, v) not in refused] for module in MODULES}
-    return {module: allowed for module, allowed in verdicts.items() if allowed}
+    verdicts: dict[str, list[str]] = {}
+    for module, verdict in table.index[table["decides"]]:
+        verdicts.setdefault(module, []).append(verdict)
+    return verdicts
 
 
 def divide_sources(run: Run, num_folds: int) -> list[list[str]]:
