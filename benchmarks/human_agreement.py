@@ -5,8 +5,8 @@
 Runs the workflow of configs/general.yaml; `--rows` trains on fewer labelled rows, `--with` overrides other settings, such as the
 backbone. For each file left out it trains the same judge without that file's training rows, refits the judges that depend on it,
 and scores the file's test questions. Prints per file n, accuracy, macro-F1, Cohen's kappa, calibration error and AUROC with 95%
-intervals over questions for the majority class, every rule, the judge, its cascades and its prior-shift correction, each also
-without the file in training; then the difference of each from the best rule on the same answers. Finished work is reused.
+intervals over questions for the majority class, every rule, the judge and its cascades, each also without the file in training;
+then the difference of each from the best rule on the same answers. Finished work is reused.
 """
 
 from __future__ import annotations
@@ -109,9 +109,8 @@ def tables_of(run: Run, source: str) -> list[tuple[str, str]]:
 
 
 def built_on(run: Run, judge: str) -> list[str]:
-    """The cascades that end with a judge, and what adapts its scores. Cascades that end with people agree by construction."""
-    last = {name: (entry.get("judges") or [entry.get("judge")])[-1] for name, entry in run["judges"].items()}
-    return [name for name, other in last.items() if other == judge]
+    """The cascades that end with a judge. Those that end with people agree by construction."""
+    return [name for name, entry in run["judges"].items() if entry.get("judges", [None])[-1] == judge]
 
 
 def blind(judge: str, source: str) -> str:
@@ -126,12 +125,9 @@ def without(run: Run, source: str, judge: str) -> dict[str, Any]:
     derived = copy.deepcopy({key: value for key, value in run.items() if key not in {"audit", "attacks"}})
     name, kept = blind(judge, source), built_on(run, judge)
     above = {other: derived["judges"][other] for other in kept}
-    derived["judges"] = {
-        other: entry for other, entry in derived["judges"].items() if entry["kind"] not in ("cascade", "prior_shift")
-    }
+    derived["judges"] = {other: entry for other, entry in derived["judges"].items() if entry["kind"] != "cascade"}
     for other, entry in above.items():
-        below = {"judge": name} if entry["kind"] == "prior_shift" else {"judges": [*entry["judges"][:-1], name]}
-        derived["judges"][blind(other, source)] = entry | below | {"dataset": name}
+        derived["judges"][blind(other, source)] = entry | {"judges": [*entry["judges"][:-1], name], "dataset": name}
     imported = derived["tasks"]["imported"]
     entry = derived["judges"].pop(judge)
     dataset = derived["datasets"].pop(entry["dataset"])

@@ -308,13 +308,6 @@ def cascade_results() -> Results:
         return {"undecided": _rows_of(folder / "undecided.parquet"), "labels": _rows_of(folder / "both.parquet")}
 
 
-def prior_shift_results() -> Results:
-    from bert_judge.judges.prior_shift.estimate import estimate_base_rate, shift_prior
-
-    scores = np.linspace(0, 1, 41)
-    return {"shifted": shift_prior(scores, 0.4, 0.7), "base rate": estimate_base_rate(scores**2, 0.4, 20)}
-
-
 def imported_results() -> Results:
     """Verdicts of a file on its own answers, and of another file on the same answers."""
     from bert_judge.judges.registry import LoadContext
@@ -507,7 +500,6 @@ SUBJECTS: Mapping[str, Subject] = {
     "pairwise": _kind("pairwise", pairwise_results, {"rule": "longer"}, _MODEL),
     "probe": _kind("probe", probe_results, {"dataset": "d"}),
     "cascade": _kind("cascade", cascade_results, {"judges": ["a", "b", "c"], "dataset": "d", "budget": 0.5}),
-    "prior_shift": _kind("prior_shift", prior_shift_results, {"judge": "a", "dataset": "d"}),
     "imported": _kind("imported", imported_results, {"from": "a"}),
     "simulated": _kind("simulated", simulated_results, {}),
     "label stage": Subject(

@@ -104,7 +104,6 @@ class JudgeKind:
         combines_labels: its labels are merged from label tables of other judges by `combine_labels`; it has no `load`.
         looks_up_labels: it looks up existing verdicts on the answers of a run and cannot judge other answers.
         is_trained: it learns from labels.
-        is_calibrated: its scores are probabilities.
         keeps_progress: a killed label job resumes.
         counts_training: the cost of its training is part of the run's cost.
         mem_mb, minutes: resources that a label job requests; memory doubles with each retry.
@@ -119,7 +118,6 @@ class JudgeKind:
     combines_labels = False
     looks_up_labels = False
     is_trained = False
-    is_calibrated = False
     keeps_progress = False
     counts_training = False
     mem_mb = 1000

@@ -1,30 +1,27 @@
-"""Judges that use others' labels: a cascade, which asks each about what is left to it, and one that adapts scores to a table."""
+"""A cascade, which asks each of its judges about what is left to it."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 from workspace import Workspace, edited_library
 
-from bert_judge.judges.prior_shift.estimate import estimate_base_rate, shift_prior
 from bert_judge.text import TEXT_VERSION
 
 pytestmark = pytest.mark.workflow
 
 CASCADE = {"kind": "cascade", "judges": ["overlap", "encoder", "noisy"], "dataset": "mix", "budget": 0.5}
-ADAPTED = {"kind": "prior_shift", "judge": "encoder", "dataset": "mix"}
 
 
 @pytest.fixture(scope="module")
 def combined(finished: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Workspace:
-    """The finished run with a cascade of three of its judges, and its encoder's scores adapted. Tests must not change it."""
+    """The finished run with a cascade of three of its judges. Tests must not change it."""
     made = finished.copy(tmp_path_factory.mktemp("combined") / "run")
     config = made.config
-    config["judges"] |= {"both": CASCADE, "fitted": ADAPTED}
-    config["scorers"] += ["both", "fitted"]
+    config["judges"]["both"] = CASCADE
+    config["scorers"].append("both")
     made.configure(config)
     jobs = made.done().jobs
     assert not {job for job in jobs if job.startswith(("Train", "Answers", "Training rows", "Verdicts of encoder on solid"))}
@@ -64,21 +61,10 @@ def test_the_teacher_is_not_asked_about_its_own_labels(combined: Workspace) -> N
     assert not combined.found("results/labels/noisy/@mix/*")
 
 
-@pytest.mark.parametrize("model", ["solid", "weak"])
-def test_the_scores_are_the_encoders_moved_to_the_share_of_each_table(combined: Workspace, model: str) -> None:
-    prior = table(combined, "datasets/mix/validation.parquet")["label"].mean()
-    before, after = (table(combined, f"labels/{judge}/{model}/mini_test.parquet") for judge in ("encoder", "fitted"))
-    share = estimate_base_rate(before["score"], prior, prior_strength=20)
-    assert after["score"].to_numpy() == pytest.approx(shift_prior(before["score"], prior, share), abs=1e-6)
-    assert (after["verdict"] == np.where(after["score"] >= 0.5, "correct", "incorrect")).all()
-    scores = table(combined, f"scores/{model}/mini_test.parquet")
-    assert scores["fitted_verdict"].tolist() == after["verdict"].tolist()
-
-
-def test_the_report_shows_both_beside_their_judge(combined: Workspace) -> None:
+def test_the_report_shows_the_cascade_beside_its_judge(combined: Workspace) -> None:
     page = (combined.folder / "results/report.html").read_text("utf-8")
-    assert "fitted" in page and "both" in page
-    assert {"encoder", "fitted", "both"} <= set(table(combined, "agreement.parquet")["judge"])
+    assert "both" in page
+    assert {"encoder", "both"} <= set(table(combined, "agreement.parquet")["judge"])
 
 
 def test_a_second_run_has_nothing_to_do(combined: Workspace) -> None:
@@ -89,7 +75,7 @@ def test_a_new_text_version_relabels_what_reads_words(combined: Workspace, tmp_p
     """The teacher, who knows the truth, keeps its labels; the cascade is fitted on those of its members."""
     old, new = (f"TEXT_VERSION = {version}" for version in (TEXT_VERSION, TEXT_VERSION + 1))
     planned = combined.planned_with(edited_library(tmp_path, "text/__init__.py", old, new))
-    judges = ("strict", "overlap", "encoder", "both", "fitted")
+    judges = ("strict", "overlap", "encoder", "both")
     labels = {f"Verdicts of {judge} on {model}, mini_test" for judge in judges for model in ("solid", "weak")}
     scores = {f"Scores of {model} on mini_test" for model in ("solid", "weak")}
     selected = {f"Select answers of {model} to mini_test that both escalates to noisy" for model in ("solid", "weak")}
@@ -100,15 +86,12 @@ def test_a_new_text_version_relabels_what_reads_words(combined: Workspace, tmp_p
 
 
 def test_other_settings_judge_anew_and_train_nothing(combined: Workspace) -> None:
-    planned = planned_with(combined, "judges", both=CASCADE | {"budget": 0.1}, fitted=ADAPTED | {"prior_strength": 200})
-    assert {"Fit both", "Verdicts of both on solid, mini_test", "Verdicts of fitted on solid, mini_test"} <= planned
+    planned = planned_with(combined, "judges", both=CASCADE | {"budget": 0.1})
+    assert {"Fit both", "Verdicts of both on solid, mini_test"} <= planned
     assert not {job for job in planned if job.startswith(("Train", "Answers", "Training rows", "Verdicts of encoder"))}
 
 
 def test_a_new_model_brings_its_own_jobs_only(combined: Workspace) -> None:
     planned = planned_with(combined, "models", new={"generator": "simulated", "p_correct": 0.5})
-    assert {
-        "Select answers of new to mini_test that both escalates to noisy",
-        "Verdicts of fitted on new, mini_test",
-    } <= planned
+    assert "Select answers of new to mini_test that both escalates to noisy" in planned
     assert {job for job in planned if "solid" in job or "weak" in job or job.startswith(("Train", "Fit"))} == set()

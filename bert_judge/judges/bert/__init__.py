@@ -74,7 +74,6 @@ class BertKind(JudgeKind):
     config = BertJudgeConfig
     reads_text = True
     is_trained = True
-    is_calibrated = True
     keeps_progress = True
     counts_training = True
     mem_mb, minutes = 4000, 240

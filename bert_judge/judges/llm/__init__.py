@@ -100,7 +100,6 @@ class LLMKind(JudgeKind):
     name = "llm"
     config = LLMJudgeConfig
     prompt_files = ("prompts.yaml",)
-    is_calibrated = True
     counts_training = True
     mem_mb, minutes = 2000, 720
 

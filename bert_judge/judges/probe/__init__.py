@@ -101,7 +101,6 @@ class ProbeKind(JudgeKind):
     name = "probe"
     config = ProbeJudgeConfig
     is_trained = True
-    is_calibrated = True
     mem_mb, minutes = 4000, 60
 
     def settings(self, block: ProbeJudgeConfig) -> Spec:

@@ -87,7 +87,6 @@ def faults(raw: Mapping[str, Any]) -> list[str]:
 HF = {"generator": "hf", "model": "owner/name"}
 SERVED = {"generator": "openai", "model": "m"}
 SIMULATED = {"generator": "simulated", "p_correct": 0.5}
-ADAPTED = {"kind": "prior_shift", "judge": "bert", "dataset": "capitals"}
 CASCADE = {"kind": "cascade", "judges": ["contains", "bert", "human"], "dataset": "capitals", "accuracy": 0.9}
 # What is changed in the sound configuration, and the line that must come, or its start where it ends in a list that grows.
 BAD: dict[str, tuple[dict[str, Any], str]] = {
@@ -221,44 +220,6 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "dataset taught by its own cascade": (
         {"judges/both": {**CASCADE, "judges": ["contains", "bert"]}, "datasets/capitals/teacher": "both"},
         "datasets.capitals.teacher: 'both' would be trained on its own labels; choose another",
-    ),
-    # adapted judges
-    "adapted without a prior": (
-        {"judges/moved": {"kind": "prior_shift", "judge": "bert"}},
-        "judges.moved: give either dataset or prior",
-    ),
-    "adapted with two priors": ({"judges/moved": {**ADAPTED, "prior": 0.5}}, "judges.moved: give either dataset or prior"),
-    "adapted to certainty": (
-        {"judges/moved": {"kind": "prior_shift", "judge": "bert", "prior": 1.0}},
-        "judges.moved.prior: must be less than 1; got 1.0",
-    ),
-    "adapted of nobody": (
-        {"judges/moved": {**ADAPTED, "judge": "nobody"}},
-        "judges.moved.judge: 'nobody' is not defined under judges; choose one of: ",
-    ),
-    "adapted on no dataset": (
-        {"judges/moved": {**ADAPTED, "dataset": "none"}},
-        "judges.moved.dataset: 'none' is not defined under datasets; choose one of: capitals",
-    ),
-    "adapted rule": (
-        {"judges/moved": {**ADAPTED, "judge": "contains"}},
-        "judges.moved.judge: 'contains' is of kind lexical; only the scores of bert, llm, probe are probabilities",
-    ),
-    "adapted twice": (
-        {"judges/moved": ADAPTED, "judges/again": {**ADAPTED, "judge": "moved"}},
-        "judges.again.judge: 'moved' is of kind prior_shift; only the scores of bert, llm, probe are probabilities",
-    ),
-    "adapted in a cascade": (
-        {"judges/moved": ADAPTED, "judges/both": {**CASCADE, "judges": ["contains", "moved"]}},
-        "judges.both.judges: 'moved' is corrected per model and task and cannot label some of the answers; list its judge here",
-    ),
-    "adapted under attack": (
-        {"judges/moved": ADAPTED, "attacks": {"judges": ["moved"], "rows": 10}},
-        "attacks.judges: 'moved' is corrected per model and task, and attacks are no model's answers; name its judge 'bert'",
-    ),
-    "dataset taught by what adapts its judge": (
-        {"judges/moved": ADAPTED, "datasets/capitals/teacher": "moved"},
-        "datasets.capitals.teacher: 'moved' would be trained on its own labels; choose another",
     ),
     # names
     "name with a slash": (

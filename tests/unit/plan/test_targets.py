@@ -25,8 +25,6 @@ CONFIG: dict[str, Any] = {
         "later": {"kind": "bert", "dataset": "second"},
         "dear": {"kind": "llm", "model": VLLM},
         "both": {"kind": "cascade", "judges": ["first", "dear"], "dataset": "mix", "budget": 0.1},
-        "adapted": {"kind": "prior_shift", "judge": "first", "dataset": "second"},
-        "dear_adapted": {"kind": "prior_shift", "judge": "dear", "prior": 0.4},
     },
     "scorers": ["strict", "first"],
 }
@@ -65,9 +63,6 @@ def planned(tmp_path_factory: pytest.TempPathFactory) -> plan.Plan:
         (["results/candidates/a/sums.parquet", "results/candidates/b/capitals.parquet"], {("a", "sums"), ("b", "capitals")}),
         (["results/labels/strict/a/sums.parquet"], {("a", "sums")}),
         (["results/labels/later/a/sums.parquet"], {("a", "sums"), MIX, SECOND}),
-        # What is trained, and what tells the prior.
-        (["results/labels/adapted/a/sums.parquet"], {("a", "sums"), MIX, SECOND}),
-        (["results/labels/dear_adapted/a/sums.parquet"], {("a", "sums")}),
         (["results/scores/a/sums.parquet"], {("a", "sums"), MIX}),
     ],
 )
@@ -192,11 +187,6 @@ def test_a_cascade_needs_its_judges_on_what_is_left_to_them(planned: plan.Plan) 
     assert batches.required_labels(planned, asked) == {taught} | held_out | own
     # A selection has no answers of its own to generate.
     assert batches.required_answers(planned, asked) == {MIX, ("a", "sums")}
-
-
-def test_an_adapted_judge_needs_the_verdicts_that_it_adapts(planned: plan.Plan) -> None:
-    asked = ["results/labels/dear_adapted/a/sums.parquet"]
-    assert batches.required_labels(planned, asked) == {("dear_adapted", "a", "sums"), ("dear", "a", "sums")}
 
 
 @pytest.mark.parametrize(("model", "tasks"), [("a@both@dear", ["sums"]), ("@mix", ["validation"])])

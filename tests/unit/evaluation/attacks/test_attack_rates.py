@@ -198,7 +198,7 @@ def test_command_attacks_a_trained_judge(task: Path, tmp_path: Path, monkeypatch
             "nobody",
             None,
             "error: --judge nobody: no such folder, rule, judge of a configuration (FILE.yaml:NAME) or hub checkpoint "
-            "(owner/name); choose one of: adapted, both, ",
+            "(owner/name); choose one of: both, ",
         ),
         ("demo_judge", None, "error: results/judges/demo_judge/judge.json: no such file; make it with bert-judge run CONFIG"),
         (
@@ -206,7 +206,6 @@ def test_command_attacks_a_trained_judge(task: Path, tmp_path: Path, monkeypatch
             "facts_test",
             "error: results/tasks/facts_test.parquet: no such file; build it with bert-judge",
         ),
-        ("adapted", None, "error: --judge adapted: is corrected per model and task of a run; name its judge 'demo_judge'"),
         (
             "both",
             None,
@@ -218,11 +217,7 @@ def test_command_rejects_other_judges(
     judge: str, task_name: str | None, fault: str, task: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    above = {
-        "adapted": {"kind": "prior_shift", "judge": "demo_judge", "prior": 0.5},
-        "both": {"kind": "cascade", "judges": ["regex_lenient", "demo_judge"], "dataset": "demo", "budget": 0.5},
-    }
-    raw = {**DEFAULT_RUN, "judges": {**DEFAULT_RUN["judges"], **above}}
+    raw = {**DEFAULT_RUN, "judges": {**DEFAULT_RUN["judges"], "both": CASCADE}}
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(raw))
     done = run("--judge", judge, "--task", task_name or task)
     assert done.exit_code == 1
