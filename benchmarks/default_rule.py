@@ -17,7 +17,7 @@ import pandas as pd
 
 from bert_judge.judges.protocol import Row
 from bert_judge.labels.judge_loading import RULES, load_judges
-from bert_judge.labels.score_file.score_file import judge_rows
+from bert_judge.labels.judging import judge_rows
 
 
 def main() -> None:

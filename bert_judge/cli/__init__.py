@@ -21,7 +21,7 @@ COMMANDS = {
     "export": ("export_files:export", "Export accuracies and verdicts in the formats of other programs."),
     "push": ("push:push", "Write a judge as a folder for the hub, and upload it."),
     "generate": ("generate:generate", "Generate a language model's answers to a file of questions."),
-    "label": ("label:label", "Label a file of answers with a teacher."),
+    "label": ("score:label", "Label a file of answers with a teacher."),
     "train": ("train:train", "Train a judge on a file of labelled answers."),
     "serve": ("serve:serve", "Serve judges over HTTP and on a web page."),
     "show": ("show_file:show", "Print what a file of a run contains and the settings that produced it."),

@@ -9,15 +9,15 @@ import typer
 
 from bert_judge import plan, tables
 from bert_judge.assets.prepare import GENERAL
-from bert_judge.cli.options import DEFAULT_CONFIG, ConfigFiles, Question, References, without_none
+from bert_judge.cli.options import DEFAULT_CONFIG, ConfigFiles, Question, References, find_columns, without_none
 from bert_judge.cli.quickstart import configurations
 from bert_judge.cli.terminal import console, format_percent, log, make_table
-from bert_judge.cli.train import find_columns
 from bert_judge.evaluation.attacks.suite import AttackTables, attack_judge
-from bert_judge.importers.frameworks import detect
+from bert_judge.importers.frameworks import open_answers
 from bert_judge.labels.judge_loading import find_judge
 from bert_judge.plan import ATTACKS
 from bert_judge.runtime.errors import InputError
+from bert_judge.tables.readers.rows import open_rows
 from bert_judge.tasks.build import build_task
 
 MAX_CHARS = 160
@@ -82,8 +82,9 @@ def _task_table(task: str) -> Path:
 
 def _build_questions(file: Path, named_columns: Mapping[str, str], output: Path) -> None:
     """Write the distinct questions of a file as a task table."""
-    columns = find_columns(file, named_columns, ("question", "references")) if named_columns or not detect(file) else {}
-    log("; ".join(f"{role}: {column!r}" for role, column in columns.items()) or f"{file}: {detect(file)}")
+    framework = None if named_columns else open_answers(file).framework
+    columns = {} if framework else find_columns(open_rows(file), named_columns, ("question", "references"))
+    log(f"{file}: {framework}" if framework else "; ".join(f"{role}: {column!r}" for role, column in columns.items()))
     planned = plan.build_plan(configurations.questions(file, columns))
     build_task(planned.task_spec(configurations.FILE), output, planned.import_path(configurations.FILE))
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bert_judge.assets.prepare import GENERAL, GENERAL_FOLDER
-from bert_judge.cli.options import Candidate, Question, References, without_none
-from bert_judge.cli.score import load_judges
+from bert_judge.cli.options import Candidate, Question, References, load_judges, without_none
 from bert_judge.cli.terminal import console, echo, format_number, format_percent, log, make_table
 from bert_judge.importers import column_names
 from bert_judge.labels.judge_loading import find_judge

@@ -11,22 +11,21 @@ import typer
 import yaml
 
 from bert_judge import tables
-from bert_judge.cli import import_files
-from bert_judge.cli.label import model_block
-from bert_judge.cli.options import Force, Question, References, Server, ShowConfig, without_none
+from bert_judge.cli.options import Force, Question, References, Server, ShowConfig, find_columns, model_block, without_none
 from bert_judge.cli.terminal import echo, log, refuse_module
-from bert_judge.cli.train import find_columns
-from bert_judge.labels.score_file.score_file import work_folder
+from bert_judge.importers import plain_rows
+from bert_judge.labels.score_file import work_folder
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.logs import job_log
+from bert_judge.tables.readers.rows import open_rows
 
 REQUIRED = ("question", "references")
 BACKENDS = ("hf", "vllm")
 # Columns of `tables.CANDIDATES`; its `reason` is called `failure`, because `score` adds a reason of its own.
 SCHEMA = pa.schema(
     [
-        *(import_files.SCHEMA.field(name) for name in ("question", "references", "candidate", "model", "attempt")),
+        *(plain_rows.SCHEMA.field(name) for name in ("question", "references", "candidate", "model", "attempt")),
         *(pa.field(name, pa.string()) for name in ("status", "failure", "reasoning")),
         *(pa.field(name, pa.int32()) for name in ("prompt_tokens", "completion_tokens")),
     ]
@@ -56,7 +55,7 @@ def generate(
     """Generate a language model's answers to a file of questions. An interrupted call resumes when repeated."""
     if backend not in BACKENDS:
         raise InputError(f"--backend {backend}: unknown backend; available: {', '.join(BACKENDS)}; or set --server")
-    columns = find_columns(file, without_none(question=question, references=references), REQUIRED)
+    columns = find_columns(open_rows(file), without_none(question=question, references=references), REQUIRED)
     from bert_judge.cli.quickstart import configurations
     from bert_judge.judges.probe import short_name
 
@@ -66,13 +65,13 @@ def generate(
     if show_config:
         echo(yaml.safe_dump(raw, sort_keys=False, allow_unicode=True), nl=False)
         return
-    import_files.writer(output, output)
+    plain_rows.open_row_writer(output, output)
     with tables.claim_output(output, file, force=force), job_log(None, offline=False):
         log("; ".join(f"{role}: {column!r}" for role, column in columns.items()))
         work = work_folder(output)
         answers = pq.read_table(_generate(raw, name, work)).to_pylist()
         rows = [{**row, "failure": row["reason"]} for row in answers]
-        with tables.atomic(output) as temporary, import_files.writer(output, temporary, SCHEMA) as write:
+        with tables.atomic(output) as temporary, plain_rows.open_row_writer(output, temporary, SCHEMA) as write:
             write([{column: row[column] for column in SCHEMA.names} for row in rows])
         failed = sum(row["status"] == "error" for row in rows)
         if not failed:

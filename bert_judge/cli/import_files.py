@@ -1,16 +1,11 @@
 """`bert-judge import`: convert other frameworks' files of answers, or of pairs of answers, to plain rows."""
 
-import csv
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import asdict
-from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import typer
 
 from bert_judge import tables
@@ -21,28 +16,15 @@ from bert_judge.importers import column_names, frameworks, judgelm
 from bert_judge.importers.answers import Answer, make_column_reader
 from bert_judge.importers.companion_files import CompanionFiles, make_joining_reader, references_by_id
 from bert_judge.importers.frameworks import FRAMEWORKS, ImportStats
+from bert_judge.importers.plain_rows import SCHEMA, write_rows
 from bert_judge.importers.suspicious_input import find_suspicious_input
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import values
 from bert_judge.tables.readers.rows import open_rows
 
 ROWS = "rows"
-CHUNK_ROWS = 1024
-SCHEMA = pa.schema(
-    [
-        ("question", pa.string()),
-        ("references", pa.list_(pa.string())),
-        ("candidate", pa.string()),
-        ("model", pa.string()),
-        ("task", pa.string()),
-        ("label", pa.float64()),
-        ("id", pa.string()),
-        ("attempt", pa.int32()),
-    ]
-)
 PAIR_TYPES = {"reference": pa.list_(pa.string()), "grade_a": pa.float64(), "grade_b": pa.float64()}
 PAIR_SCHEMA = pa.schema([(name, PAIR_TYPES.get(name, pa.string())) for name in judgelm.PAIR_COLUMNS])
-Rows = Sequence[Mapping[str, Any]]
 
 
 def import_(
@@ -76,33 +58,11 @@ def import_(
         if pairs:
             rows = (row for path in paths for row in _read_pairs(path, format, references, task))
             no_pairs = InputError(f"{paths[0]}: contains no pair; a line needs two answers")
-            count = _write_rows(output, rows, PAIR_SCHEMA, lambda: no_pairs)
+            count = write_rows(output, rows, PAIR_SCHEMA, lambda: no_pairs)
         else:
             rows = (row for path in paths for row in _read_rows(path, format, companions, stats, model=model, task=task))
-            count = _write_rows(output, rows, SCHEMA, lambda: frameworks.no_answers_error(paths[0], stats))
+            count = write_rows(output, rows, SCHEMA, lambda: frameworks.no_answers_error(paths[0], stats))
     echo(f"{output}: {count:,} {'pairs' if pairs else 'answers'}")
-
-
-def _write_rows(output: Path, rows: Iterator[Mapping[str, Any]], schema: pa.Schema, error: Callable[[], InputError]) -> int:
-    """Write rows in chunks and return their number; raise an error if there are none."""
-    count = 0
-    with tables.atomic(output) as temporary:
-        with writer(output, temporary, schema) as write:
-            while chunk := list(islice(rows, CHUNK_ROWS)):
-                write(chunk)
-                count += len(chunk)
-        if not count:
-            raise error()
-    return count
-
-
-def convert_to_rows(path: Path, framework: str, output: Path) -> None:
-    """Write the answers of a framework's file as JSONL; a missing model name is allowed."""
-    stats = ImportStats()
-    answers = _read_answers(path, framework, CompanionFiles(), stats)
-    _write_rows(output, (asdict(answer) for _, answer in answers), SCHEMA, lambda: frameworks.no_answers_error(path, stats))
-    for line in stats.describe_losses():
-        log(f"{path}: {line}")
 
 
 def _read_rows(
@@ -123,21 +83,20 @@ def _read_rows(
 
 def _read_answers(path: Path, format: str | None, companions: CompanionFiles, stats: ImportStats) -> Iterator[tuple[str, Answer]]:
     """Yield location and answer of a file in any supported format."""
-    format = format or frameworks.detect(path)
-    if format in (None, ROWS):
-        source = open_rows(path)
-        sample = source.sample()
-        if companions.references:
-            reader = make_joining_reader(path, companions.references)
-        else:
-            columns = column_names.detect_columns(path, source.columns, {}, sample=sample, remedy=_remedy)
-            reader = make_column_reader(columns, source.holds_texts, sample)
-        for line in find_suspicious_input(sample, reader):
-            log(f"{path}: warning: {line}")
-        yield from frameworks.read_answers(reader, source.records(), stats)
+    opened = frameworks.open_answers(path) if format is None else None
+    framework = format if opened is None else opened.framework
+    if framework not in (None, ROWS):
+        yield from frameworks.iterate_answers(path, str(framework), stats, companions)
         return
-    kind = FRAMEWORKS[str(format)]
-    yield from frameworks.read_answers(kind.make_reader(path, companions), kind.records(path, companions), stats)
+    source = (opened and opened.source) or open_rows(path)
+    if companions.references:
+        reader = make_joining_reader(source, companions.references)
+    else:
+        columns = column_names.detect_columns(path, source.columns, {}, sample=source.sample, remedy=_remedy)
+        reader = make_column_reader(columns, source.holds_texts, source.sample)
+    for line in find_suspicious_input(source.sample, reader):
+        log(f"{path}: warning: {line}")
+    yield from frameworks.read_answers(reader, source.records(), stats)
 
 
 def _remedy(role: str) -> str:
@@ -146,7 +105,7 @@ def _remedy(role: str) -> str:
 
 def _read_pairs(path: Path, format: str | None, references: Path | None, task: str | None) -> Iterator[dict[str, Any]]:
     """Yield the pairs of one file, then print what was lost."""
-    if (format or frameworks.detect(path)) != "judgelm":
+    if (format or frameworks.open_answers(path).framework) != "judgelm":
         raise InputError(f"{path}: not a JudgeLM file; a file with two answers per row needs no import, see `pairs`")
     read_pairs, stats = judgelm.JudgeLMPairReader(path, references_by_id(references)), ImportStats()
     for _, record in open_rows(path).records():
@@ -158,35 +117,3 @@ def _read_pairs(path: Path, format: str | None, references: Path | None, task: s
         yield from (row | {"task": task or row["task"]} for row in pairs)
     for line in stats.describe_losses():
         log(f"{path}: {line}")
-
-
-def writer(output: Path, temporary: Path, schema: pa.Schema = SCHEMA) -> Any:
-    """Return the writer for an output's suffix: a context manager that yields a function that writes rows of the schema."""
-    writers: dict[str, Callable[[Path, pa.Schema], Any]] = {".jsonl": _jsonl, ".csv": _csv, ".parquet": _parquet}
-    if output.suffix.lower() not in writers:
-        raise InputError(f"{output}: let its name end in {', '.join(writers)}")
-    return writers[output.suffix.lower()](temporary, schema)
-
-
-@contextmanager
-def _jsonl(path: Path, _: pa.Schema = SCHEMA) -> Iterator[Callable[[Rows], None]]:
-    with path.open("w", encoding="utf-8") as file:
-        yield lambda rows: file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-
-
-@contextmanager
-def _csv(path: Path, schema: pa.Schema) -> Iterator[Callable[[Rows], None]]:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        csv_writer = csv.writer(file)
-        csv_writer.writerow(schema.names)
-        yield lambda rows: csv_writer.writerows([_cell(row[name]) for name in schema.names] for row in rows)
-
-
-def _cell(value: Any) -> Any:
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, tuple | list) else value
-
-
-@contextmanager
-def _parquet(path: Path, schema: pa.Schema) -> Iterator[Callable[[Rows], None]]:
-    with pq.ParquetWriter(path, schema, compression="zstd") as file:
-        yield lambda rows: file.write_table(pa.Table.from_pylist(list(rows), schema))

@@ -1,14 +1,21 @@
-"""Options that several commands share, and the configuration that they name."""
+"""Options that several commands share, and what they name: a configuration, judges, columns of a file."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 import yaml
 
+from bert_judge.assets.prepare import GENERAL, GENERAL_FOLDER
+from bert_judge.cli.terminal import log
 from bert_judge.config import files as config_files
+from bert_judge.importers import column_names
+from bert_judge.judges import registry
+from bert_judge.labels import judge_loading
 from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.logs import disable_progress_bars
+from bert_judge.tables.readers.rows import RowFile
 
 DEFAULT_CONFIG = Path("config.yaml")
 
@@ -81,3 +88,32 @@ def parse_settings(settings: Sequence[str] | None, data: Path | None) -> dict[st
         except yaml.YAMLError as error:
             raise InputError(f"--config {setting}: the value is not YAML") from error
     return keys | ({} if data is None else {"data": str(data)})
+
+
+def load_judges(names: Sequence[str], threshold: float | None) -> list[judge_loading.NamedJudge]:
+    """Load judges by name; without names, load the general judge and log its version."""
+    if not names:
+        version = registry.read_card(GENERAL_FOLDER).get("version", "")
+        log(f"judge: {GENERAL} {version} (comes with bert-judge; --judge takes another)")
+        names = [GENERAL]
+    disable_progress_bars()
+    return judge_loading.load_judges(names, threshold)
+
+
+def model_block(model: str, server: str | None, backend: str) -> dict[str, Any]:
+    """Return the configuration section of a language model."""
+    return {"generator": backend, "model": model} if server is None else {"generator": "openai", "model": model, "base_url": server}
+
+
+def find_columns(
+    source: RowFile, columns: Mapping[str, str], required: tuple[str, ...], optional: tuple[str, ...] = ()
+) -> dict[str, str]:
+    """Return part → column for the required parts of a file, and for the optional ones that it has."""
+    file = source.path
+    detected = column_names.detect_columns(file, source.columns, columns, required, "label" in required)
+    if "input" in detected:
+        named = f"{detected['question']!r} or {detected['input']!r}"
+        raise InputError(f"{file}: the question may be in the column {named}; set --question COLUMN, or join them in one")
+    if "aliases" in detected:
+        log(f"warning: {file}: the column {detected['aliases']!r} is not read; give all references in one column")
+    return {role: detected[role] for role in (*required, *optional) if role in detected}

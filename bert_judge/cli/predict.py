@@ -11,13 +11,13 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from bert_judge.cli.options import Judges, Threshold
-from bert_judge.cli.score import load_judges
+from bert_judge.cli.options import Judges, Threshold, load_judges
 from bert_judge.cli.terminal import echo
 from bert_judge.importers import column_names
 from bert_judge.importers.answers import make_column_reader
 from bert_judge.labels.judge_loading import NamedJudge
-from bert_judge.labels.score_file.score_file import ADDED_COLUMNS, judge_rows, output_columns, to_row
+from bert_judge.labels.judging import READ_PLAIN, judge_records, judge_rows, parse_record
+from bert_judge.labels.score_file import ADDED_COLUMNS, output_columns
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import rows
 
@@ -71,10 +71,9 @@ def _predict_one(candidate: str, references: Sequence[str], question: str, names
     if not references:
         raise InputError("no reference answer is given; set --reference")
     record = {"question": question, "references": list(references), "candidate": candidate}
-    row = to_row(make_column_reader({name: name for name in record}), record)
     judges = load_judges(names, threshold)
     for judge in judges:
-        [label] = judge_rows(judge, [row])
+        [label] = judge_records(judge, READ_PLAIN, [record])
         assert label is not None
         score = f" {label.score:.3f}" if label.score is not None else f": {label.reason}"
         echo(f"{judge.name + ': ' if len(judges) > 1 else ''}{label.verdict}{score}")
@@ -97,7 +96,7 @@ def _label_lines(records: Sequence[Mapping[str, Any]], judges: Sequence[NamedJud
     columns = [
         column_names.detect_columns(STDIN, list(record), {}, sample=[record], remedy=column_names.RENAME) for record in records
     ]
-    rows = [to_row(make_column_reader(detected), record) for detected, record in zip(columns, records, strict=True)]
+    rows = [parse_record(make_column_reader(detected), record).input for detected, record in zip(columns, records, strict=True)]
     labels = [judge_rows(judge, rows) for judge in judges]
     for record, *row_labels in zip(records, *labels, strict=True):
         values = [getattr(label, name, None) for label in row_labels for name in ADDED_COLUMNS]

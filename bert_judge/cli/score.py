@@ -1,32 +1,47 @@
-"""`bert-judge score`: append verdicts to a file of answers."""
+"""`bert-judge score` and `label`: append the verdicts of judges, or of a teacher, to a file of answers."""
 
 import shlex
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from bert_judge.assets.prepare import GENERAL, GENERAL_FOLDER
-from bert_judge.cli.import_files import convert_to_rows
-from bert_judge.cli.options import Answers, Candidate, Force, Judges, Label, Model, Question, References, Threshold, without_none
+from bert_judge import tables
+from bert_judge.assets.prepare import GENERAL_FOLDER
+from bert_judge.cli.options import (
+    Answers,
+    Candidate,
+    Force,
+    Judges,
+    Label,
+    Model,
+    Question,
+    References,
+    Server,
+    Threshold,
+    load_judges,
+    model_block,
+    without_none,
+)
 from bert_judge.cli.terminal import console, echo, format_interval, format_number, format_percent, log, make_table, progress
-from bert_judge.importers import column_names, frameworks
+from bert_judge.importers import column_names
 from bert_judge.importers.answers import NO_REFERENCE, RecordReader, SkippedRecord, make_column_reader
 from bert_judge.importers.companion_files import CompanionFiles
+from bert_judge.importers.frameworks import FRAMEWORKS, PLAIN_COLUMNS, AnswerFile, convert_to_rows, open_answers
 from bert_judge.importers.suspicious_input import find_suspicious_input
 from bert_judge.judges import registry
 from bert_judge.judges.protocol import CORRECT, INVALID, Row
 from bert_judge.labels import judge_loading
-from bert_judge.labels.score_file.score_file import claim_output, output_columns, score_file, to_row, work_folder
-from bert_judge.labels.score_file.tally import Tally
+from bert_judge.labels.judging import parse_record
+from bert_judge.labels.score_file import Tally, output_columns, score_file, work_folder
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.logs import disable_progress_bars
 from bert_judge.tables.readers import values
-from bert_judge.tables.readers.containers import Container
 from bert_judge.tables.readers.rows import Record, RowFile, open_rows
 from bert_judge.text.answer_kinds import answer_kind
 
@@ -35,6 +50,11 @@ MAX_MODELS, MAX_REASONS = 40, 3
 MIN_AUROC = 0.75
 # Of the new columns, if the file has columns with their names.
 PREFIX = "bert_judge_"
+# Prefix of the columns of `label`; `train` finds its labels by it.
+LABEL_PREFIX = "label_"
+TEACHER = "teacher"
+# Rows that a framework's document is converted to.
+ROWS_NAME = "rows.jsonl"
 
 
 def score(
@@ -64,6 +84,38 @@ def score(
     )
 
 
+def label(
+    file: Answers,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Output file. Default: FILE.labelled.SUFFIX.")] = None,
+    judge: Annotated[str | None, typer.Option("--judge", "-j", help="Teacher: a judge of a configuration, FILE.yaml:NAME.")] = None,
+    teacher: Annotated[str | None, typer.Option(help="Or a language model: hub id, folder, or name on the server.")] = None,
+    server: Server = None,
+    reasoning: Annotated[bool, typer.Option(help="Let the model reason before its verdict.")] = True,
+    question: Question = None,
+    references: References = None,
+    candidate: Candidate = None,
+    model: Model = None,
+    force: Force = False,
+) -> None:
+    """Label a file of answers with a teacher: append label_verdict, label_score and label_reason, for use by `train`."""
+    if (judge is None) == (teacher is None):
+        raise InputError("set either --teacher MODEL, with or without --server, or --judge FILE.yaml:NAME")
+    if judge is not None and server is not None:
+        raise InputError("--server belongs to --teacher; a judge of a configuration has its server there")
+
+    def load() -> list[judge_loading.NamedJudge]:
+        disable_progress_bars()
+        if judge is not None:
+            return judge_loading.load_judges([judge])
+        block = {"kind": "llm", "model": model_block(teacher or "", server, "hf"), "reasoning": reasoning}
+        return [judge_loading.from_config({"judges": {TEACHER: block}}, TEACHER).load()]
+
+    columns = without_none(question=question, references=references, candidate=candidate, model=model)
+    tally = judge_file(file, output, load, columns=columns, prefix=LABEL_PREFIX, force=force, suffix=".labelled")
+    if tally.reasons and not tally.decided:
+        raise InputError(f"{file}: the teacher labelled no answer; fix what the reasons above name, and repeat with --force")
+
+
 def judge_file(
     file: Path,
     output: Path | None,
@@ -86,45 +138,47 @@ def judge_file(
         InputError: the file, its columns, the judge or the output is invalid; nothing was written.
     """
     # Columns of the user mean that the file is read as plain rows, not as a framework's file.
-    framework = None if columns else frameworks.detect(file)
-    if framework is None or frameworks.FRAMEWORKS[framework].is_annotatable:
-        source = open_rows(file)
-        output = output or source.container.name.with_suffix(f"{suffix}{source.container.output_suffix}")
+    answers = AnswerFile(file, None, open_rows(file)) if columns else open_answers(file)
+    if answers.rows is not None:
+        container = answers.rows.container
+        ending, name = container.output_suffix, file.name
+        output = output or container.name.with_suffix(f"{suffix}{ending}")
     else:
-        output = output or file.with_suffix(f"{suffix}.jsonl")
-        source = RowFile(Container(work_folder(output) / "source" / "rows.jsonl", "jsonl"), [])
+        ending, name = ".jsonl", ROWS_NAME
+        output = output or file.with_suffix(f"{suffix}{ending}")
+    if output.suffix.lower() != ending.lower():
+        raise InputError(f"{output}: is written in the format of {name}; let its name end in {ending}")
     # Fail early, before a judge is loaded.
-    with claim_output(source, output, force):
-        if framework is not None and not frameworks.FRAMEWORKS[framework].is_annotatable:
-            source = _convert(file, framework, source.path, work_folder(output))
-        sample = source.sample()
-        reader, labels = _make_reader(file, source, framework, columns, sample)
+    with tables.claim_output(output, file, force=force):
+        source = answers.rows or _convert(answers, work_folder(output))
+        reader, labels = _make_reader(answers, source, columns)
         _check_rows(file, source, reader)
-        for line in find_suspicious_input(sample, reader):
+        for line in find_suspicious_input(source.sample, reader):
             log(f"warning: {line}")
         judges = load()
         for named in judges:
-            _warn_about_kinds(file, named, sample, reader)
+            _warn_about_kinds(file, named, source.sample, reader)
         prefix = prefix or _choose_prefix(source, judges)
         with progress("rows judged") as on_progress:
-            tally = score_file(source, reader, output, judges, prefix=prefix, force=force, on_progress=on_progress)
+            tally = score_file(source, reader, output, judges, prefix=prefix, on_progress=on_progress)
     _report(tally, output, labels)
-    if framework is None:
+    if answers.framework is None:
         _offer_training(tally, judges, file, columns)
     return tally
 
 
-def _convert(file: Path, framework: str, rows: Path, work: Path) -> RowFile:
+def _convert(answers: AnswerFile, work: Path) -> RowFile:
     """Convert a framework's document to a row file in the work folder, which is deleted when scoring is finished."""
-    work_exists = work.exists()
+    work_exists, rows = work.exists(), work / "source" / ROWS_NAME
     try:
-        convert_to_rows(file, framework, rows)
-        source = open_rows(rows)
+        stats = convert_to_rows(answers.path, str(answers.framework), rows)
     except InputError:
         if not work_exists:
             resume.clear(work)
         raise
-    return source
+    for line in stats.describe_losses():
+        log(f"{answers.path}: {line}")
+    return open_rows(rows)
 
 
 def _choose_prefix(source: RowFile, judges: Sequence[judge_loading.NamedJudge]) -> str:
@@ -135,38 +189,43 @@ def _choose_prefix(source: RowFile, judges: Sequence[judge_loading.NamedJudge]) 
     return PREFIX if existing else ""
 
 
-def _make_reader(
-    file: Path, source: RowFile, framework: str | None, columns: Mapping[str, str], sample: Sequence[Record]
-) -> tuple[RecordReader, str]:
+def _make_reader(answers: AnswerFile, source: RowFile, columns: Mapping[str, str]) -> tuple[RecordReader, str]:
     """Return the reader of the rows and a name for their labels; log the detected format or columns."""
-    if framework is not None:
-        kind = frameworks.FRAMEWORKS[framework]
+    file = answers.path
+    if answers.framework is not None:
+        kind = FRAMEWORKS[answers.framework]
         log(f"{file}: {kind.description}")
-        plain = make_column_reader(frameworks.PLAIN_COLUMNS)
-        return kind.make_reader(source.path, CompanionFiles()) if kind.is_annotatable else plain, "the file's own verdicts"
-    _check_reference_file(file, source, columns.get("references", ""))
+        plain = make_column_reader(PLAIN_COLUMNS)
+        return kind.make_reader(file, CompanionFiles()) if kind.is_annotatable else plain, "the file's own verdicts"
+    references = columns.get("references", "")
+    if references and references not in source.columns and Path(references).is_file():
+        raise InputError(
+            f"--references names a column, and {references} is a file; import the answers first: "
+            f"bert-judge import {file} --references {references} -o answers.jsonl"
+        )
 
     def remedy(role: str) -> str:
         second_file = f", or import a second file of them: bert-judge import {file} --references FILE -o answers.jsonl"
         return f"set --{role} COLUMN{second_file if role == 'references' else ''}"
 
-    detected = column_names.detect_columns(source.path, source.columns, columns, sample=sample, remedy=remedy)
-    if labels := column_names.verdict_columns(source.columns, detected, sample):
+    detected = column_names.detect_columns(file, source.columns, columns, sample=source.sample, remedy=remedy)
+    if labels := column_names.verdict_columns(source.columns, detected, source.sample):
         detected.setdefault("label", labels[0])
     roles = [f"{role}: {column!r}" for role, column in detected.items()]
     log("; ".join(roles if "model" in detected else [*roles, "model: no column"]))
-    for column, cell in column_names.unread_labels(source.columns, detected, sample):
+    for column, cell in column_names.unread_labels(source.columns, detected, source.sample):
         log(f"{file}: the column {column!r} is not read as labels, because {str(cell)!r} is no verdict")
     labels_name = (
         f"the column {detected['label']!r}" if "label" in detected else f"the marks in the column {detected['candidate']!r}"
     )
-    return make_column_reader(detected, source.holds_texts, sample), labels_name
+    return make_column_reader(detected, source.holds_texts, source.sample), labels_name
 
 
 def _check_rows(file: Path, source: RowFile, reader: RecordReader) -> None:
     """Refuse a file in which no row can be judged."""
     reasons: dict[str, None] = {}
-    for _, record in source.records():
+    # The sample first, which is read already.
+    for record in chain(source.sample, (record for _, record in source.records())):
         try:
             reader(record)
         except SkippedRecord:
@@ -180,25 +239,6 @@ def _check_rows(file: Path, source: RowFile, reader: RecordReader) -> None:
     raise InputError(f"{file}: no row can be judged: {reason}")
 
 
-def _check_reference_file(file: Path, source: RowFile, references: str) -> None:
-    """Refuse a file in place of the column of references."""
-    if references and references not in source.columns and Path(references).is_file():
-        raise InputError(
-            f"--references names a column, and {references} is a file; import the answers first: "
-            f"bert-judge import {file} --references {references} -o answers.jsonl"
-        )
-
-
-def load_judges(names: Sequence[str], threshold: float | None) -> list[judge_loading.NamedJudge]:
-    """Load judges by name; without names, load the general judge and log its version."""
-    if not names:
-        version = registry.read_card(GENERAL_FOLDER).get("version", "")
-        log(f"judge: {GENERAL} {version} (comes with bert-judge; --judge takes another)")
-        names = [GENERAL]
-    disable_progress_bars()
-    return judge_loading.load_judges(names, threshold)
-
-
 def _warn_about_kinds(file: Path, judge: judge_loading.NamedJudge, sample: Sequence[Record], reader: RecordReader) -> None:
     """Warn if most of the first rows are of kinds on which the judge was measured to be weak."""
     from bert_judge.encoder.judge_folder import read_unseen_auroc
@@ -207,7 +247,7 @@ def _warn_about_kinds(file: Path, judge: judge_loading.NamedJudge, sample: Seque
     weak = {kind: auroc for kind, auroc in measured.items() if auroc < MIN_AUROC}
     if not weak:
         return
-    rows = [row for record in sample if isinstance(row := to_row(reader, record), Row)]
+    rows = [row for record in sample if isinstance(row := parse_record(reader, record).input, Row)]
     counts = Counter(answer_kind(row.question, row.references, row.candidate) for row in rows)
     share = sum(counts[kind] for kind in weak) / max(len(rows), 1)
     if share > 0.5:

@@ -16,14 +16,13 @@ import yaml
 from bert_judge import tables
 from bert_judge.assets.gguf import find_gguf
 from bert_judge.assets.prepare import GENERAL, resolve_model
-from bert_judge.cli.options import Candidate, Label, Model, Question, References, ShowConfig, without_none
+from bert_judge.cli.options import Candidate, Label, Model, Question, References, ShowConfig, find_columns, without_none
 from bert_judge.cli.terminal import echo, format_percent, log, progress, refuse_module
-from bert_judge.importers import column_names
 from bert_judge.plan.students import plain_name
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.logs import disable_progress_bars
-from bert_judge.tables.readers.rows import open_rows
+from bert_judge.tables.readers.rows import RowFile, open_rows
 
 # A judge that is trained further needs smaller steps than an encoder with a new head.
 FINE_TUNING = {"learning_rate": 3e-5, "epochs": 3.0}
@@ -70,7 +69,8 @@ def train(
     """
     name = output.resolve().name
     settings = without_none(epochs=epochs, learning_rate=learning_rate, batch_size=batch_size, seed=seed)
-    is_pairs = {"answer_a", "answer_b"} <= set(open_rows(file).columns)
+    source = open_rows(file)
+    is_pairs = {"answer_a", "answer_b"} <= set(source.columns)
     if is_pairs and start == GENERAL:
         # It judges single answers.
         start = "minilm"
@@ -89,8 +89,8 @@ def train(
         recalibrate = False
     else:
         named_columns = without_none(question=question, references=references, candidate=candidate, model=model, label=label)
-        columns = find_columns(file, named_columns, REQUIRED, optional=("model",))
-        if "model" in columns and not _have_names(file, columns["model"]):
+        columns = find_columns(source, named_columns, REQUIRED, optional=("model",))
+        if "model" in columns and not _have_names(source, columns["model"]):
             log(f"{file}: some rows have no {columns['model']!r}, or too similar ones; all answers count as those of one model")
             del columns["model"]
         is_judge = start == GENERAL or (Path(start) / JUDGE_FILE).is_file()
@@ -108,7 +108,7 @@ def train(
         return
     log("; ".join(f"{role}: {column!r}" for role, column in columns.items()))
     disable_progress_bars()
-    from bert_judge.labels.score_file.score_file import work_folder
+    from bert_judge.labels.score_file import work_folder
 
     work = work_folder(output)
     _check_folder(output, work, force)
@@ -179,22 +179,9 @@ def is_language_model(name: str) -> bool:
     return any(architecture.endswith(("ForCausalLM", "LMHeadModel")) for architecture in architectures)
 
 
-def find_columns(
-    file: Path, columns: Mapping[str, str], required: tuple[str, ...], optional: tuple[str, ...] = ()
-) -> dict[str, str]:
-    """Return part → column for the required parts of a file, and for the optional ones that it has."""
-    detected = column_names.detect_columns(file, open_rows(file).columns, columns, required, "label" in required)
-    if "input" in detected:
-        named = f"{detected['question']!r} or {detected['input']!r}"
-        raise InputError(f"{file}: the question may be in the column {named}; set --question COLUMN, or join them in one")
-    if "aliases" in detected:
-        log(f"warning: {file}: the column {detected['aliases']!r} is not read; give all references in one column")
-    return {role: detected[role] for role in (*required, *optional) if role in detected}
-
-
-def _have_names(file: Path, column: str) -> bool:
+def _have_names(source: RowFile, column: str) -> bool:
     """Return whether every row names its model, and no two models get the same folder."""
-    names = {str(record.get(column) or "").strip() for _, record in open_rows(file).records()}
+    names = {str(record.get(column) or "").strip() for _, record in source.records([column])}
     return "" not in names and len({plain_name(name) for name in names}) == len(names)
 
 

@@ -15,7 +15,7 @@ from bert_judge.importers.answers import Answer, RecordReader, make_column_reade
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import values
 from bert_judge.tables.readers.json_documents import iterate_list
-from bert_judge.tables.readers.rows import LocatedRecord, Record, open_rows
+from bert_judge.tables.readers.rows import LocatedRecord, Record, RowFile, open_rows
 
 T = TypeVar("T")
 ID_COLUMNS = ("custom_id", "question_id", "sample_id", "example_id", "instance_id", "id", "qid", "uid")
@@ -42,14 +42,13 @@ def references_by_id(path: Path | None) -> Mapping[str, list[str]]:
     return {identity: row["references"] for identity, row in _rows_by_key(path, id_column).items()}
 
 
-def make_joining_reader(path: Path, references: Path) -> RecordReader:
+def make_joining_reader(source: RowFile, references: Path) -> RecordReader:
     """Return a reader of rows whose references are in a second file, under the same ids or else the same questions.
 
     Raises:
         InputError: the files have neither, or one is invalid.
     """
-    source = open_rows(path)
-    sample = source.sample()
+    path, sample = source.path, source.sample
     columns = column_names.detect_columns(path, source.columns, {}, ("candidate",), sample=sample, remedy=column_names.RENAME)
     own_ids, ids = _find_ids(source.columns), _find_ids(open_rows(references).columns)
     shared = next(filter(ids.get, own_ids), None)
@@ -92,7 +91,7 @@ def _find_ids(columns: Sequence[str]) -> dict[str, str]:
 
 def _detect_reference_columns(path: Path) -> dict[str, str]:
     source, remedy = open_rows(path), column_names.RENAME
-    return column_names.detect_columns(path, source.columns, {}, ("references",), sample=source.sample(), remedy=remedy)
+    return column_names.detect_columns(path, source.columns, {}, ("references",), sample=source.sample, remedy=remedy)
 
 
 def _parse_key(cell: Any) -> str:
@@ -117,7 +116,7 @@ def by_id(path: Path, id_column: str, entries: Iterable[tuple[str, str, T]]) -> 
 def _parsed_rows(path: Path, key: str | None = None) -> Iterator[LocatedRecord]:
     """Yield location, and `question`, `references` and (if its column is named) `key` of each row."""
     source, columns = open_rows(path), _detect_reference_columns(path)
-    read_answers = make_column_reader(columns | {"candidate": _NO_ANSWER}, source.holds_texts, source.sample())
+    read_answers = make_column_reader(columns | {"candidate": _NO_ANSWER}, source.holds_texts, source.sample)
 
     def parse(record: Record) -> Record:
         if not values.parse_texts(column_names.get_cell(record, columns["references"])):

@@ -193,7 +193,7 @@ def _open(spec: Mapping[str, Any], path: Path, columns: set[str]) -> tuple[list[
     framework = None if format in {*FORMATS, "auto"} else format
     if format == "auto" and spec["columns"] == Columns().model_dump(mode="json") and path.is_file():
         # Users who map columns want the file's own columns.
-        framework = frameworks.detect(path)
+        framework = frameworks.open_answers(path).framework
     if framework:
         return frameworks.ANSWER_COLUMNS, frameworks.read_answer_records(path, framework), False
     source = open_rows(path, None if format == "auto" else format, needed=columns)

@@ -11,13 +11,15 @@ from bert_judge.importers import batches, helm, inspect_logs, judgelm, lighteval
 from bert_judge.importers.answers import Answer, RecordReader, SkippedRecord, make_column_reader
 from bert_judge.importers.companion_files import CompanionFiles, read_candidates, references_by_id
 from bert_judge.importers.maps import MAPS, MapReader
+from bert_judge.importers.plain_rows import SCHEMA, write_rows
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import json_documents, values
 from bert_judge.tables.readers.containers import sniff
-from bert_judge.tables.readers.rows import LocatedRecord, Record, open_rows
+from bert_judge.tables.readers.rows import LocatedRecord, Record, RowFile, open_rows
 
 log = logging.getLogger(__name__)
 
+NO_COMPANIONS = CompanionFiles()
 ANSWER_COLUMNS = list(Answer.__dataclass_fields__)
 PLAIN_COLUMNS = {name: name for name in ("question", "references", "candidate", "model", "task", "label")}
 
@@ -125,20 +127,39 @@ FRAMEWORKS = {
 }
 
 
-def detect(path: Path) -> str | None:
-    """Return the framework that wrote a file; None for plain rows and unknown formats. Raises InputError: it is unreadable."""
+@dataclass(frozen=True)
+class AnswerFile:
+    """A file of answers that was opened once.
+
+    Attributes:
+        framework: that wrote it; None for plain rows and unknown formats.
+        source: its rows; None for a document or an archive of a framework.
+    """
+
+    path: Path
+    framework: str | None
+    source: RowFile | None
+
+    @property
+    def rows(self) -> RowFile | None:
+        """The rows that `score` writes again with more columns; None if the answers must be converted to rows first."""
+        return self.source if self.framework is None or FRAMEWORKS[self.framework].is_annotatable else None
+
+
+def open_answers(path: Path) -> AnswerFile:
+    """Open a file and detect the framework that wrote it. Raises InputError: it is unreadable."""
     if path.suffix.lower() in inspect_logs.ENDINGS:
-        return "inspect"
-    format = sniff(path).format
-    if format == "json":
+        return AnswerFile(path, "inspect", None)
+    if sniff(path).format == "json":
         keys = json_documents.top_level_keys(path)
         if name := next((name for name, kind in FRAMEWORKS.items() if kind.has_keys(keys) or kind.has_document(path)), None):
-            return name
+            return AnswerFile(path, name, None)
     source = open_rows(path)
     if source.holds_texts:
-        return None
-    columns, sample = frozenset(source.columns), source.sample(json_documents.HEAD_MEMBERS)
-    return next((name for name, kind in FRAMEWORKS.items() if kind.has_columns(columns) or kind.has_rows(sample)), None)
+        return AnswerFile(path, None, source)
+    columns, sample = frozenset(source.columns), source.sample[: json_documents.HEAD_MEMBERS]
+    name = next((name for name, kind in FRAMEWORKS.items() if kind.has_columns(columns) or kind.has_rows(sample)), None)
+    return AnswerFile(path, name, source)
 
 
 @dataclass
@@ -171,6 +192,14 @@ def read_answers(reader: RecordReader, records: Iterator[LocatedRecord], stats: 
             yield location, answer
 
 
+def iterate_answers(
+    path: Path, framework: str, stats: ImportStats, companions: CompanionFiles = NO_COMPANIONS
+) -> Iterator[tuple[str, Answer]]:
+    """Yield location and answer of a framework's file; see `read_answers`."""
+    kind = FRAMEWORKS[framework]
+    return read_answers(kind.make_reader(path, companions), kind.records(path, companions), stats)
+
+
 def no_answers_error(path: Path, stats: ImportStats) -> InputError:
     return InputError(f"{path}: {'; '.join(stats.describe_losses()) or 'the file has no rows'}; there is no answer to import")
 
@@ -178,10 +207,17 @@ def no_answers_error(path: Path, stats: ImportStats) -> InputError:
 def read_answer_records(path: Path, framework: str) -> Iterator[LocatedRecord]:
     """Yield a framework's answers as rows with `ANSWER_COLUMNS`. Raises InputError: the file is damaged, or has no answer."""
     stats = ImportStats()
-    kind, companions = FRAMEWORKS[framework], CompanionFiles()
-    for location, answer in read_answers(kind.make_reader(path, companions), kind.records(path, companions), stats):
+    for location, answer in iterate_answers(path, framework, stats):
         yield location, asdict(answer) | {"references": list(answer.references)}
     if not stats.answers:
         raise no_answers_error(path, stats)
     for line in stats.describe_losses():
         log.warning("%s: %s", path, line)
+
+
+def convert_to_rows(path: Path, framework: str, output: Path) -> ImportStats:
+    """Write the answers of a framework's file as JSONL; a missing model name is allowed. Raises InputError: there is none."""
+    stats = ImportStats()
+    rows = (asdict(answer) for _, answer in iterate_answers(path, framework, stats))
+    write_rows(output, rows, SCHEMA, lambda: no_answers_error(path, stats))
+    return stats

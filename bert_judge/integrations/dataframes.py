@@ -14,7 +14,7 @@ import pyarrow as pa
 from bert_judge.importers.answers import make_column_reader
 from bert_judge.importers.column_names import detect_columns
 from bert_judge.integrations.judging import load_judge
-from bert_judge.labels.score_file.score_file import judge_rows, to_row
+from bert_judge.labels.judging import judge_records
 from bert_judge.runtime.errors import InputError
 
 Table = TypeVar("Table", pd.DataFrame, pa.Table)
@@ -41,8 +41,7 @@ def predict_batch(table: Table, judge: str | None = None, columns: Mapping[str, 
         raise InputError(f"the table: has a column {taken[0]!r} already; rename it")
     remedy = "pass columns={{{!r}: COLUMN}}".format
     reader = make_column_reader(detect_columns(Path("the table"), arrow.column_names, columns or {}, remedy=remedy))
-    rows = [to_row(reader, record) for record in arrow.to_pylist()]
-    labels = judge_rows(load_judge(judge), rows)
+    labels = judge_records(load_judge(judge), reader, arrow.to_pylist())
     added = {name: pa.array([label and getattr(label, name) for label in labels], kind) for name, kind in ADDED.items()}
     if not isinstance(table, pd.DataFrame):
         for name, values in added.items():

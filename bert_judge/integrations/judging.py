@@ -5,14 +5,11 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from bert_judge.importers.answers import make_column_reader
 from bert_judge.judges.protocol import Label
 from bert_judge.labels import judge_loading
 from bert_judge.labels.judge_loading import NamedJudge
-from bert_judge.labels.score_file.score_file import judge_rows, to_row
+from bert_judge.labels.judging import READ_PLAIN, judge_records
 from bert_judge.runtime.logs import disable_progress_bars
-
-_reader = make_column_reader({name: name for name in ("question", "references", "candidate")})
 
 
 @lru_cache(maxsize=8)
@@ -37,7 +34,7 @@ def label_texts(
         for question, texts, candidate in zip(questions, references, candidates, strict=True)
     ]
     # None marks a skipped record, and this reader skips none.
-    return [label for label in judge_rows(judge, [to_row(_reader, record) for record in records]) if label is not None]
+    return [label for label in judge_records(judge, READ_PLAIN, records) if label is not None]
 
 
 def accuracy(verdicts: Sequence[float]) -> float:

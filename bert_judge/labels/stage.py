@@ -15,12 +15,12 @@ import pandas as pd
 from bert_judge import tables
 from bert_judge.judges import registry
 from bert_judge.judges.pairwise.protocol import Pair, PairJudge, Preference, invalid_preference
-from bert_judge.judges.protocol import LABEL_COLUMNS, Judge, Label, LazyJudge, Row, from_record, invalid, model_revisions
+from bert_judge.judges.protocol import LABEL_COLUMNS, Judge, LazyJudge, Row, invalid, model_revisions
 from bert_judge.judges.registry import LoadContext
-from bert_judge.labels.attempts import with_attempt
+from bert_judge.labels.judge_loading import NamedJudge
+from bert_judge.labels.judging import LabelStore, judge_rows, without_reasoning
 from bert_judge.runtime import resume
 from bert_judge.runtime.resume import Batch, store_folder, work_folder
-from bert_judge.text.visible_text import UNFINISHED, strip_reasoning
 
 Spec = Mapping[str, Any]
 log = logging.getLogger(__name__)
@@ -119,46 +119,20 @@ def _label_frames(
 
 
 def _label_answers(spec: Spec, answers: pd.DataFrame, judge: Judge, folder: Path | None, shard_rows: int) -> pd.DataFrame:
-    texts = [strip_reasoning(candidate) for candidate in answers["candidate"]]
-    reasons = [
-        FAILED if status == "error" else UNFINISHED if text is None else None
-        for status, text in zip(answers["status"], texts, strict=True)
+    inputs = [
+        invalid(FAILED)
+        if row["status"] == "error"
+        else without_reasoning(
+            Row(row["sample_id"], int(row["attempt"]), row["model"], row["question"], tuple(row["references"]), row["candidate"])
+        )
+        for row in answers.to_dict("records")
     ]
-    rows = [
-        Row(row["sample_id"], int(row["attempt"]), row["model"], row["question"], tuple(row["references"]), text or "")
-        for row, text, reason in zip(answers.to_dict("records"), texts, reasons, strict=True)
-        if reason is None
-    ]
-
-    def judge_rows(some: Sequence[Row]) -> list[dict[str, Any]]:
-        return [label.to_record() for label in _validated(judge.judge(some), some, spec["judge"])]
-
-    if folder is None:
-        results: Sequence[Mapping[str, Any]] = judge_rows(rows) if rows else []
-    else:
-        origin = tables.canonical({"spec": spec, "revisions": model_revisions(judge.revisions)})
-        keys = [resume.content_key(origin, row) for row in rows]
-        results = resume.run_resumable(rows, keys, judge_rows, folder, shard_rows, unit="verdicts")
-    truncated = [status == "truncated" for status, reason in zip(answers["status"], reasons, strict=True) if reason is None]
-    remaining = (
-        with_attempt(from_record(record), row, is_truncated=is_truncated)
-        for record, row, is_truncated in zip(results, rows, truncated, strict=True)
-    )
-    labels = [
-        next(remaining) if reason is None else invalid(reason, is_attempted=False if reason == UNFINISHED else None)
-        for reason in reasons
-    ]
+    origin = tables.canonical({"spec": spec, "revisions": model_revisions(judge.revisions)})
+    store = None if folder is None else LabelStore(folder, shard_rows)
+    truncated = (answers["status"] == "truncated").tolist()
+    labels = judge_rows(NamedJudge(spec["judge"], origin, judge), inputs, truncated=truncated, store=store)
     columns = pd.DataFrame([[getattr(label, name) for name in LABEL_COLUMNS] for label in labels], columns=LABEL_COLUMNS)
     return pd.concat([answers[["sample_id", "attempt", "model"]].assign(judge=spec["judge"]), columns], axis=1)
-
-
-def _validated(labels: Sequence[Label], rows: Sequence[Row], judge: str) -> Sequence[Label]:
-    if len(labels) != len(rows):
-        raise ValueError(f"judge {judge}: {len(labels)} labels for {len(rows)} answers")
-    for row, label in zip(rows, labels, strict=True):
-        if (label.verdict == "invalid") != (label.score is None):
-            raise ValueError(f"judge {judge}: answer {row.sample_id}: verdict {label.verdict} with score {label.score}")
-    return labels
 
 
 def compare_pairs(spec: Spec, shards: Sequence[str | Path], output: str | Path, judge: PairJudge, folder: str | Path) -> None:

@@ -5,17 +5,15 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, FailFast, Field, Tag
 
-from bert_judge.importers.answers import make_column_reader
 from bert_judge.judges.pairwise.protocol import OrderVerdict, Pair
 from bert_judge.judges.protocol import Label, Row, invalid
-from bert_judge.labels.score_file.score_file import to_row
+from bert_judge.labels.judging import READ_PLAIN, parse_record
 from bert_judge.serve.limits import Limits, RequestRejected
 from bert_judge.text.visible_text import strip_reasoning
 
 References = str | list[str]
 # No object of a request has more keys.
 MAX_KEYS = 16
-_READ_COLUMNS = make_column_reader({name: name for name in ("question", "references", "candidate")})
 
 
 class Body(BaseModel):
@@ -38,7 +36,7 @@ class RowBody(Body):
     def to_item(self) -> Row | Label:
         """Return the input of a judge, as for a row of a file; an invalid label if there is nothing to judge."""
         record = {"question": self.question, "references": self.references, "candidate": self.candidate}
-        row = to_row(_READ_COLUMNS, record)
+        row = parse_record(READ_PLAIN, record).input
         return invalid("no answer") if row is None else row
 
 

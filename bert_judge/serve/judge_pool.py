@@ -12,7 +12,7 @@ from bert_judge.judges.pairwise.protocol import Pair, PairJudge, Preference
 from bert_judge.judges.protocol import Judge, Label, Row
 from bert_judge.labels import judge_loading
 from bert_judge.labels.judge_loading import JudgeReference, NamedJudge
-from bert_judge.labels.score_file.score_file import judge_rows
+from bert_judge.labels.judging import judge_rows
 from bert_judge.runtime.errors import ConfigError, InputError, suggest
 from bert_judge.serve.batcher import Batcher
 from bert_judge.serve.bodies import PairBody, RowBody

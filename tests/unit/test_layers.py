@@ -83,7 +83,6 @@ LIGHT_MODULES = (
     "cli.score",
     "cli.train",
     "cli.generate",
-    "cli.label",
     "cli.predict",
     "cli.export_files",
     "cli.serve",

@@ -32,7 +32,7 @@ def test_lighteval_scores_with_a_judge_and_its_details_are_imported(tmp_path: Pa
     scores = json.loads(results.read_text("utf-8"))["results"]
     assert {score["bert_judge"] for name, score in scores.items() if name.startswith("judged_sums")} <= {0.0, 0.5, 1.0}
     [details] = out.rglob("details_*.parquet")
-    assert frameworks.detect(details) == "lighteval"
+    assert frameworks.open_answers(details).framework == "lighteval"
     answers, _ = read(details, "lighteval")
     assert sorted(answer.references for answer in answers) == [("1253",), ("lol",)]
     assert all(answer.question and answer.task.startswith("judged_sums") for answer in answers)

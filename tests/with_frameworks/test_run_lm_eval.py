@@ -27,7 +27,7 @@ def test_the_harness_runs_and_its_samples_are_imported(tmp_path: Path) -> None:
     run(*command, "--output_path", tmp_path / "out", folder=folder, HF_HOME=str(tmp_path / "home"))
     counts = {}
     for path in (tmp_path / "out").rglob("samples_*.jsonl"):
-        assert frameworks.detect(path) == "lm_eval"
+        assert frameworks.open_answers(path).framework == "lm_eval"
         counts[path.name.split("_2")[0]] = len(read(path, "lm_eval")[0])
     assert counts == {"samples_gsm8k_sums": 3, "samples_planets": 0, "samples_capitals": 2}
 

@@ -14,7 +14,7 @@ from bert_judge.evaluation.audit.labels import majority
 from bert_judge.importers.answers import make_column_reader
 from bert_judge.judges.protocol import INVALID, VERDICT_CODES, Row
 from bert_judge.labels.judge_loading import NamedJudge
-from bert_judge.labels.score_file.score_file import judge_rows, to_row
+from bert_judge.labels.judging import judge_rows, parse_record
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import values
 from bert_judge.tables.readers.rows import RowFile
@@ -41,10 +41,10 @@ def certify_file(
     Raises:
         InputError: no labels, one class only, too few rows, or rows that the judge has seen.
     """
-    reader = make_column_reader(columns, source.holds_texts, source.sample())
+    reader = make_column_reader(columns, source.holds_texts, source.sample)
     rows, votes = [], []
     for position, record in source.records([*columns.values(), *labels]):
-        row = to_row(reader, record)
+        row = parse_record(reader, record).input
         cells = [values.parse_cell(source.path, position, name, values.parse_label, record.get(name)) for name in labels]
         if row is not None and any(value is not None for value in cells):
             rows.append(row)

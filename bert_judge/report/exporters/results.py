@@ -15,7 +15,7 @@ import pandas as pd
 from bert_judge import tables
 from bert_judge.importers import column_names
 from bert_judge.judges.protocol import NOT_ATTEMPTED
-from bert_judge.labels.score_file.tally import hash_text
+from bert_judge.labels.score_file import hash_text
 from bert_judge.report.format import estimate_cell, format_table, pivot_models
 from bert_judge.runtime.errors import InputError
 from bert_judge.statistics.attempts import attempt_metrics

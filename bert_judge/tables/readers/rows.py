@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
@@ -87,10 +88,11 @@ class RowFile:
         for chunk in self.chunks(columns=columns):
             yield from zip(chunk.locations, chunk.records, strict=True)
 
-    def sample(self, rows: int = CHUNK_ROWS) -> list[Record]:
-        """Return the first rows; of a file that is damaged there, nothing."""
+    @cached_property
+    def sample(self) -> list[Record]:
+        """The first rows; of a file that is damaged there, nothing."""
         try:
-            return list(next(self.chunks(rows)).records)
+            return list(next(self.chunks()).records)
         except InputError:
             return []
 

@@ -32,7 +32,7 @@ from bert_judge.judges.bert.judge import BERTJudge
 from bert_judge.judges.protocol import Label, Row
 from bert_judge.labels import judge_loading
 from bert_judge.labels.judge_loading import NamedJudge
-from bert_judge.labels.score_file.score_file import score_file
+from bert_judge.labels.score_file import score_file
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers.rows import open_rows
 
@@ -399,7 +399,7 @@ from pathlib import Path
 from bert_judge.importers.answers import make_column_reader
 from bert_judge.tables.readers.rows import open_rows
 from bert_judge.judges.protocol import decided
-from bert_judge.labels.score_file.score_file import score_file
+from bert_judge.labels.score_file import score_file
 from bert_judge.labels.judge_loading import NamedJudge
 
 class Judge:
@@ -431,7 +431,7 @@ def long_file(path: Path, rows: int) -> Path:
 def test_verdicts_of_another_state_of_the_program_are_not_reused(tmp_path: Path) -> None:
     source, output = long_file(tmp_path / "long.csv", 2000), tmp_path / "out.csv"
     assert scored_elsewhere(source, output, limit=1000).returncode == -signal.SIGKILL
-    other = "import bert_judge.labels.score_file.score_file as m\nm.program = lambda: 'bert-judge 0.1.0+another'\n"
+    other = "import bert_judge.labels.score_file as m\nm.program = lambda: 'bert-judge 0.1.0+another'\n"
     command = [sys.executable, "-c", PROGRAM.replace("class Judge:", f"{other}class Judge:"), str(source), str(output), "9999"]
     result = subprocess.run(command, capture_output=True, text=True, check=True)
     assert result.stdout.split()[:2] == ["2000", "2000"]

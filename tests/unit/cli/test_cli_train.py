@@ -16,7 +16,7 @@ from test_cli_score import run, write
 
 from bert_judge.assets.prepare import GENERAL_FOLDER, folder_revision
 from bert_judge.judges.bert.judge import BERTJudge
-from bert_judge.labels.score_file.score_file import work_folder
+from bert_judge.labels.score_file import work_folder
 from bert_judge.plan.configuration import parse
 
 WORDS = ["Paris", "Größe", "東京", "42"]

@@ -95,7 +95,7 @@ def test_the_models_name_comes_from_the_results_or_the_folder(tmp_path: Path) ->
 )
 def test_lighteval_in_all_its_spellings(tmp_path: Path, rows: list[Any], question: str, references: tuple[str, ...]) -> None:
     path = made(tmp_path, "lighteval", rows)
-    assert frameworks.detect(path) == "lighteval"
+    assert frameworks.open_answers(path).framework == "lighteval"
     answers, _ = read(path, "lighteval")
     assert [(a.question, a.references, a.candidate, a.attempt) for a in answers] == [
         (question, references, "It is Paris.", 0),
@@ -141,7 +141,7 @@ def test_a_batch_of_anthropic(tmp_path: Path) -> None:
         {"custom_id": "q5", "result": {"type": "errored", "error": {"type": "error", "error": {"message": "too long"}}}},
     ]
     path = made(tmp_path, "openai_batch", rows)
-    assert frameworks.detect(path) == "openai_batch"
+    assert frameworks.open_answers(path).framework == "openai_batch"
     requests = jsonl(
         tmp_path / "input.jsonl", [{"custom_id": "q3", "params": {"messages": [{"role": "user", "content": "Capital?"}]}}]
     )
@@ -203,7 +203,7 @@ def test_logs_of_inspect_of_2024(tmp_path: Path) -> None:
     }
     log = {"version": 1, "status": "success", "eval": {"task": "capitals", "model": "openai/gpt-4", "dataset": {}}, "plan": {}}
     path = document(tmp_path / "2024-05-01_capitals.json", log | {"samples": [sample, sample | {"output": {"choices": []}}]})
-    assert frameworks.detect(path) == "inspect"
+    assert frameworks.open_answers(path).framework == "inspect"
     answers, _ = read(path, "inspect")
     assert [(a.question, a.references, a.candidate, a.model, a.task) for a in answers] == [
         ("Capital?\n(A) Rome\n(B) Paris", ("B", "Paris"), text, "openai/gpt-4", "capitals") for text in ("ANSWER: B", "")

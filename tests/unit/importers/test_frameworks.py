@@ -33,7 +33,7 @@ from bert_judge.runtime.errors import InputError
 
 @pytest.mark.parametrize("framework", sorted(set(frameworks.FRAMEWORKS) - {"inspect"}))
 def test_a_file_is_known_by_what_is_in_it(tmp_path: Path, framework: str) -> None:
-    assert frameworks.detect(made(tmp_path, framework)) == framework
+    assert frameworks.open_answers(made(tmp_path, framework)).framework == framework
 
 
 @pytest.mark.parametrize("framework", PLAIN_ROWS)
@@ -54,7 +54,7 @@ def test_a_row_is_read_with_its_reference(tmp_path: Path, framework: str) -> Non
 )
 def test_plain_files_are_nobodys(tmp_path: Path, name: str, content: str) -> None:
     (tmp_path / name).write_text(content)
-    assert frameworks.detect(tmp_path / name) is None
+    assert frameworks.open_answers(tmp_path / name).framework is None
 
 
 NO_REFERENCE = "no reference; import it with its references: bert-judge import {} --references FILE -o answers.jsonl"

@@ -9,8 +9,8 @@ from test_labels import SPEC, candidates_table
 from bert_judge import tables
 from bert_judge.judges.lexical.judge import LexicalJudge
 from bert_judge.judges.protocol import Label, Row, decided
-from bert_judge.labels.attempts import with_attempt
 from bert_judge.labels.judge_loading import RULES
+from bert_judge.labels.judging import with_attempt
 from bert_judge.labels.stage import label_table
 
 ANSWERS = [

@@ -1,14 +1,102 @@
-"""Verdict counts of a file, collected chunk by chunk."""
+"""Scoring of a file: the same file with verdict columns appended, in chunks, so that it may have any size and scoring can resume.
+
+Until the output is complete, verdicts are stored in `.{output}.parts` in the same folder. A repeated call reuses every stored
+verdict of the same judge on the same answer, if the same state of this program gave it.
+"""
+
+from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from hashlib import blake2b
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from bert_judge import tables
+from bert_judge.importers.answers import RecordReader
 from bert_judge.judges.protocol import EMPTY_ANSWER, NOT_ATTEMPTED, VERDICT_CODES, Label
+from bert_judge.labels.judge_loading import NamedJudge
+from bert_judge.labels.judging import LabelStore, judge_rows, parse_record
+from bert_judge.labels.writers import check_new_columns, open_writer
+from bert_judge.runtime import resume
+from bert_judge.runtime.program import program
+from bert_judge.tables.readers.rows import RowFile
 from bert_judge.text.languages import UNKNOWN_LANGUAGE, UNKNOWN_SCRIPT
+
+# Rows held in memory at once, and rows per shard: the most that a kill can lose.
+CHUNK_ROWS, SHARD_ROWS = 4096, 256
+# Columns per judge, which are the names of attributes of a label.
+ADDED_COLUMNS = ("verdict", "outcome", "score", "reason")
+# Called after each shard with the fraction of the file that is read, and the number of newly judged rows over all judges.
+OnProgress = Callable[[float, int], None]
+
+
+def score_file(
+    source: RowFile,
+    reader: RecordReader,
+    output: Path,
+    judges: Sequence[NamedJudge],
+    *,
+    prefix: str = "",
+    on_progress: OnProgress = lambda fraction, rows: None,
+) -> Tally:
+    """Write the source's rows with the judges' verdicts, in the source's format. The caller has claimed the output.
+
+    Args:
+        reader: of the source's records.
+
+    Raises:
+        InputError: the source is damaged, or already has a column with the name of a new one.
+        SystemExit: stopped by SIGTERM; the verdicts so far are saved.
+    """
+    work, tally = work_folder(output), Tally([judge.name for judge in judges])
+    new_columns = [prefix + name for name in output_columns(judges)]
+    check_new_columns(source.path, source.columns, new_columns)
+    # Another state of the program may judge otherwise.
+    judges = [replace(judge, origin=f"{program()} {judge.origin}") for judge in judges]
+    with tables.atomic(output) as unfinished, open_writer(source, unfinished, new_columns) as write:
+        for number, chunk in enumerate(source.chunks(CHUNK_ROWS)):
+            records = [parse_record(reader, record) for record in chunk.records]
+            report = partial(on_progress, chunk.fraction_read)
+            labels = [
+                judge_rows(
+                    judge,
+                    [record.input for record in records],
+                    store=LabelStore(work / "verdicts" / judge.name / f"{number:06d}", SHARD_ROWS),
+                    on_progress=report,
+                )
+                for judge in judges
+            ]
+            cells = [[_cell(label, name) for label in column] for column in labels for name in ADDED_COLUMNS]
+            write(chunk, dict(zip(new_columns, cells, strict=True)))
+            models, questions = [record.model for record in records], [record.question for record in records]
+            tally.add(models, questions, [record.label for record in records], labels)
+            report(0)
+    resume.clear(work)
+    return tally
+
+
+def _cell(label: Label | None, column: str) -> Any:
+    """Return the value of a new column; the reason begins with the grades, if the judge gives any."""
+    value = getattr(label, column, None)
+    if column != "reason" or label is None or not label.aspects:
+        return value
+    return f"{', '.join(f'{aspect} {grade:g}' for aspect, grade in label.aspects.items())}: {value}"
+
+
+def work_folder(output: Path) -> Path:
+    """Return the folder of the verdicts until the output is complete."""
+    return tables.hidden_path(output, ".parts")
+
+
+def output_columns(judges: Sequence[NamedJudge]) -> list[str]:
+    """Return the names of the new columns; with several judges they have the judge's name as a prefix."""
+    return list(ADDED_COLUMNS) if len(judges) == 1 else [f"{judge.name}_{name}" for judge in judges for name in ADDED_COLUMNS]
+
 
 # In place of a verdict: no answer to judge.
 SKIPPED = -2
