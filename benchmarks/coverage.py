@@ -74,7 +74,6 @@ COLUMNS: dict[str, tuple[sampling.Design, str]] = {
     "labels alone": ("uniform", "human_labels"),
     "PPI++": ("uniform", "ppi"),
     "PPI++, Neyman": ("neyman", "ppi"),
-    "Rogan-Gladen": ("uniform", "rogan_gladen"),
 }
 
 

@@ -99,8 +99,7 @@ def _print(result: Certificate, judge: str) -> None:
         ("kappa", numbers(result.kappa), numbers(result.kappa_low, result.kappa_high)),
         ("ECE", numbers(result.ece), ""),
         ("attacks that succeed, %", percents(result.attack_rate), ""),
-        ("kappa with annotators", numbers(result.judge_kappa), f"among them {numbers(result.human_kappa)}"),
-        ("human likeness, z", numbers(result.human_likeness), ""),
+        ("kappa among annotators", numbers(result.human_kappa), ""),
     ]
     table = make_table("measure", numbers=("value", "95% bound or interval"), title=f"{judge} on {result.n:,} labelled answers")
     for row in rows:

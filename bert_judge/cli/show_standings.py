@@ -161,9 +161,8 @@ def show_audit(folder: Path, screen: Console | None = None) -> None:
                 f"{format_percent(row[name])} (at least {format_percent(row[f'{name}_low'])})"
                 for name in ("sensitivity", "specificity")
             ),
-            f"{format_number(row['judge_kappa'], 2)} ({format_number(row['human_kappa'], 2)} among people)"
-            if row["annotators"] > 1
-            else format_number(row["kappa"], 2),
+            format_number(row["kappa"], 2)
+            + (f" ({format_number(row['human_kappa'], 2)} among people)" if row["annotators"] > 1 else ""),
         ]
         for row in certificates
     ]
@@ -177,7 +176,7 @@ def _show_corrected(screen: Console, path: Path) -> None:
     cells = {(row["level"], row["model"], row["method"]): row for row in table[table["judge"] == judge].to_dict("records")}
     models = [(level, model) for level, model, method in cells if method == "ppi"]
     models.sort(key=lambda key: (key[0] == "all", -cells[*key, "ppi"]["accuracy"]))
-    methods = {"judge": f"{judge}, uncorrected", "ppi": "PPI++", "rogan_gladen": "Rogan-Gladen", "human_labels": "labels only"}
+    methods = {"judge": f"{judge}, uncorrected", "ppi": "PPI++", "human_labels": "labels only"}
     rows = [
         [
             "all models" if level == "all" else model,

@@ -33,7 +33,7 @@ STAGE_VERSIONS = {
     "cascade": 1,
     "scores": 1,
     "standings": 3,
-    "audit": 3,
+    "audit": 4,
     "attacks": 1,
     "pairs": 1,
     "pair_judge": 1,

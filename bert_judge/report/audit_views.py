@@ -9,7 +9,7 @@ import pandas as pd
 from bert_judge import tables
 from bert_judge.evaluation.audit.corrected import SCHEMAS, next_steps
 from bert_judge.report.format import is_known, records
-from bert_judge.report.leaderboard import compare_models, is_significant
+from bert_judge.report.leaderboard import is_significant
 
 
 class AuditTables(NamedTuple):
@@ -88,15 +88,7 @@ def correct_ranking(audit: AuditTables, ranking: Mapping[str, Any]) -> dict[str,
 def audit_view(audit: AuditTables, spec: Mapping[str, Any]) -> dict[str, Any]:
     """Return the comparisons of the audited judge, `next_steps` in words, and the certificate of each judge, passed ones first."""
     pairs = audit.pairs[audit.pairs["judge"] == spec["judge"]]
-    by_method = {
-        method: {(row["model"], row["other"]): row for row in records(rows)} for method, rows in pairs.groupby("method", sort=False)
-    }
-    comparisons = [
-        # The other method may rank the two the other way round.
-        {**row, "rogan_gladen": compare_models(by_method["rogan_gladen"], *models)}
-        for models, row in by_method.get("ppi", {}).items()
-    ]
     certificates = records(audit.certificates)
     order = {True: 0, False: 1}
     certificates.sort(key=lambda row: (order.get(row["passed"], 2), row["judge"] != spec["judge"], row["judge"]))
-    return {"comparisons": comparisons, "next_steps": next_steps(pairs), "certificates": certificates}
+    return {"comparisons": records(pairs[pairs["method"] == "ppi"]), "next_steps": next_steps(pairs), "certificates": certificates}

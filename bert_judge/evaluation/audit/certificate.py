@@ -28,7 +28,7 @@ from bert_judge.statistics.intervals import proportion, proportion_lower_bound
 MIN_SENSITIVITY = MIN_SPECIFICITY = 0.8
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Certificate:
     """The result of `certify`; the fields are described with the table `certificate`."""
 
@@ -53,8 +53,6 @@ class Certificate:
     attack_rate: float = math.nan
     annotators: int = 1
     human_kappa: float = math.nan
-    judge_kappa: float = math.nan
-    human_likeness: float = math.nan
 
     def sentence(self) -> str:
         """Return the result in words."""
@@ -91,8 +89,8 @@ def certify(
         InputError: no answers, one class only, or so few that a flawless judge would fail.
     """
     decided = ~np.isnan(np.asarray(truth, float))
-    all_verdicts, all_questions = np.asarray(verdicts, int), np.asarray(questions)
-    label, verdict, question = np.asarray(truth, float)[decided].astype(int), all_verdicts[decided], all_questions[decided]
+    label = np.asarray(truth, float)[decided].astype(int)
+    verdict, question = np.asarray(verdicts, int)[decided], np.asarray(questions)[decided]
     weight = np.ones(len(label)) if weights is None else np.asarray(weights, float)[decided]
     for name, value, minimum in (("correct", CORRECT, min_sensitivity), ("incorrect", INCORRECT, min_specificity)):
         _check_size(name, len(np.unique(question[label == value])), minimum)
@@ -110,18 +108,26 @@ def certify(
     score = np.full(len(label), np.nan) if scores is None else np.asarray(scores, float)[decided]
     scored = ~np.isnan(score)
     return Certificate(
-        not problems,
-        "; ".join(problems),
-        len(label),
-        len(np.unique(question)),
-        int(correct.sum()),
-        *(*sensitivity, min_sensitivity),
-        *(*specificity, min_specificity),
-        *(agreement.value, agreement.low, agreement.high),
-        *(kappa.value, kappa.low, kappa.high),
-        metrics.expected_calibration_error(correct[scored], score[scored]),
-        attack_rate,
-        **({} if votes is None else _human_likeness(all_verdicts, np.asarray(votes, float), all_questions)),
+        passed=not problems,
+        reason="; ".join(problems),
+        n=len(label),
+        questions=len(np.unique(question)),
+        correct=int(correct.sum()),
+        sensitivity=sensitivity[0],
+        sensitivity_low=sensitivity[1],
+        min_sensitivity=min_sensitivity,
+        specificity=specificity[0],
+        specificity_low=specificity[1],
+        min_specificity=min_specificity,
+        agreement=agreement.value,
+        agreement_low=agreement.low,
+        agreement_high=agreement.high,
+        kappa=kappa.value,
+        kappa_low=kappa.low,
+        kappa_high=kappa.high,
+        ece=metrics.expected_calibration_error(correct[scored], score[scored]),
+        attack_rate=attack_rate,
+        **({} if votes is None else _annotator_agreement(np.asarray(votes, float))),
     )
 
 
@@ -137,35 +143,22 @@ def _check_size(name: str, questions: int, minimum: float) -> None:
         )
 
 
-def _human_likeness(verdict: NDArray[np.int_], votes: NDArray[np.float64], questions: NDArray[Any]) -> dict[str, Any]:
-    """Compare the judge's mean kappa with the annotators to theirs with each other."""
-    people, bootstrap, labelled = votes.shape[1], QuestionBootstrap.over(questions), ~np.isnan(votes)
-    # Annotators of different sheets have no answer in common.
-    pairs = [(a, b) for a, b in combinations(range(people), 2) if (labelled[:, a] & labelled[:, b]).any()]
-    if not pairs:
-        return {"annotators": people}
-    between_people = [_pair_kappa(bootstrap, votes[:, a], votes[:, b]) for a, b in pairs]
-    with_judge = [_pair_kappa(bootstrap, votes[:, a], verdict.astype(float)) for a in sorted({a for pair in pairs for a in pair})]
-    human, judge = (np.nanmean(np.stack(kappas), axis=0) for kappas in (between_people, with_judge))
-    error = float(np.nanstd((judge - human)[1:], ddof=1))
-    return {
-        "annotators": people,
-        "human_kappa": float(human[0]),
-        "judge_kappa": float(judge[0]),
-        "human_likeness": float(judge[0] - human[0]) / error if error else math.nan,
-    }
-
-
-def _pair_kappa(bootstrap: QuestionBootstrap, first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return kappa on the answers that both labelled, as observed and in each resample."""
-    both = ~np.isnan(first) & ~np.isnan(second)
-    return classification_resamples(bootstrap.select(both), first[both], second[both])["kappa"]
+def _annotator_agreement(votes: NDArray[np.float64]) -> dict[str, Any]:
+    """Return the number of annotators and the mean kappa of every two, on the answers that both labelled."""
+    people, labelled = votes.shape[1], ~np.isnan(votes)
+    shared = [
+        (votes[both, a], votes[both, b])
+        for a, b in combinations(range(people), 2)
+        if (both := labelled[:, a] & labelled[:, b]).any()
+    ]
+    kappas = [kappa for pair in shared if not math.isnan(kappa := metrics.cohen_kappa(*pair))]
+    return {"annotators": people, "human_kappa": float(np.mean(kappas)) if kappas else math.nan}
 
 
 def read_attack_rates(path: Path) -> dict[str, float]:
     """Return judge → share of attack answers that it calls correct, from a table `attack_rates`."""
     rates = tables.read(path, tables.ATTACK_RATES)
-    rates = rates[(rates["kind"] == "attack") & (rates["level"] == "all")]
+    rates = rates[(rates["kind"] == "attack") & (rates["level"] == "kind")]
     return {str(judge): float(rate) for judge, rate in zip(rates["judge"], rates["error_rate"], strict=True)}
 
 

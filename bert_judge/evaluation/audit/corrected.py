@@ -21,7 +21,7 @@ from bert_judge.evaluation.standings import estimate_accuracy
 from bert_judge.statistics.bootstrap import CONFIDENCE
 from bert_judge.statistics.intervals import adjust_holm
 
-METHODS = ("human_labels", "ppi", "rogan_gladen")
+METHODS = ("human_labels", "ppi")
 # Fewer labels of a model are too few to forecast how many more it takes.
 MIN_FORECAST_LABELS = 10
 NO_SEQUENCE = {"sequence_low": math.nan, "sequence_high": math.nan}
@@ -104,11 +104,9 @@ def estimate_methods(answers: pd.DataFrame, judge: str, sampling_judge: str) -> 
     probabilities = inclusion_probabilities(model, answers[RATE], labelled)
     strata = assign_strata(model, answers[sampling_judge], labelled)
     predictions = ppi.impute_scores(answers[judge], model)
-    called_correct = (answers[f"{judge}_verdict"] == "correct").to_numpy(float)
     return {
         "human_labels": ppi.prediction_powered(predictions, truth, question, model, probabilities, weight=0.0),
         "ppi": ppi.prediction_powered(predictions, truth, question, strata, probabilities),
-        "rogan_gladen": ppi.rogan_gladen(called_correct, truth, question, strata, probabilities),
     }
 
 

@@ -1,30 +1,27 @@
 """Estimates of accuracies, and of differences between models, from a judge's verdicts on all answers and human labels on a sample.
 
-The sample is drawn with known probabilities that do not depend on the truth, so both estimators are unbiased for any judge; a good
-judge makes their intervals narrow.
+The sample is drawn with known probabilities that do not depend on the truth, so the estimator is unbiased for any judge; a good
+judge makes its intervals narrow.
 
-* `prediction_powered`: PPI++ (Angelopoulos, Duchi and Zrnic, arXiv 2311.01453) for a mean: the judge's mean over all answers,
-  plus the mean of (label - judge) over the labelled ones. The judge has a weight in [0, 1] that minimises the variance
-  (`_tune_weight`); at 0 only the labels count.
-* `rogan_gladen`: the share of answers called correct, corrected for the judge's sensitivity and false positive rate on the labelled
-  answers (Rogan and Gladen 1978, American Journal of Epidemiology 107:71).
+`prediction_powered` is PPI++ (Angelopoulos, Duchi and Zrnic, arXiv 2311.01453) for a mean: the judge's mean over all answers, plus
+the mean of (label - judge) over the labelled ones. The judge has a weight in [0, 1] that minimises the variance (`_tune_weight`);
+at 0 only the labels count.
 
-Both return an `Estimate`, which holds the influence of every question. The difference of two estimates is an estimate too: the
-influences of a question that both models answered are subtracted before they are squared, so shared questions and shared labels
-narrow the interval (a paired comparison).
+An `Estimate` holds the influence of every question. The difference of two estimates is an estimate too: the influences of a
+question that both models answered are subtracted before they are squared, so shared questions and shared labels narrow the
+interval (a paired comparison).
 
 **Sampling weights.** A labelled answer stands for 1 / its inclusion probability answers; the weights are then scaled so that the
 labels of a stratum stand for all of its answers (post-stratification).
 
 **Invalid verdicts.** The estimates cover all answers, and annotators label an answer with an invalid verdict like any other.
-For `prediction_powered` its prediction is the mean of the others of its model (`impute_scores`); for `rogan_gladen` it was not
-called correct, which lowers the sensitivity. The labels correct both.
+Its prediction is the mean of the others of its model (`impute_scores`), which the labels correct.
 
 **Intervals** (95%) take the question as the sampling unit: the variance is the cluster-robust one of the estimate's influence
 values, which covers the draw of the questions and of the labels. With few labels a good judge shows no error at all, and a Wald
 interval would be far too narrow; so the interval, not the estimate, is computed with a few pseudo-labels of every kind, as Agresti
-and Coull 1998 do for a proportion, Agresti and Min 2005 for a paired difference, and Lang and Reiczigel 2014 for Rogan-Gladen.
-`benchmarks/coverage.py` measures the coverage.
+and Coull 1998 do for a proportion, and Agresti and Min 2005 for a paired difference. `benchmarks/coverage.py` measures the
+coverage.
 
 Shapes: every array has one entry per answer, labelled or not. `truth` is 1 for correct, 0 for incorrect, NaN for not labelled.
 `clusters` and `strata` contain a hashable value per answer: its question, and the group within which labels stand for all answers
@@ -47,8 +44,6 @@ from bert_judge.statistics.intervals import POWER
 # Pseudo-labels that an interval is computed with: for the labels alone (Agresti and Coull's), and for the difference to a judge of
 # weight 1. Chosen for coverage in `benchmarks/coverage.py`.
 PSEUDO_LABELS_ALONE, PSEUDO_LABELS_JUDGED = 4.0, 0.5
-# The same for the hits and misses, each, among the correct answers, and among the incorrect ones.
-PSEUDO_CALLS = 0.25
 # A stratum with fewer labels has no variance.
 MIN_LABELS = 2
 
@@ -223,41 +218,3 @@ def _tune_weight(sample: _Sample, f: Floats, y: Floats) -> float:
     weights = sample.weight[rows] ** 2
     variance = float((weights * prediction**2).sum())
     return float(np.clip((weights * prediction * label).sum() / variance, 0, 1)) if variance else 0.0
-
-
-def rogan_gladen(
-    called_correct: ArrayLike, truth: ArrayLike, clusters: ArrayLike, strata: ArrayLike, probabilities: ArrayLike | None = None
-) -> Estimate | None:
-    """Estimate the accuracy over all answers by Rogan and Gladen.
-
-    None if a stratum has fewer than two labels, if no or every labelled answer is correct, or if the judge calls correct answers
-    correct no more often than incorrect ones. An invalid verdict has not called an answer correct.
-    """
-    y, c = np.asarray(truth, float), np.asarray(called_correct, float)
-    sample = _Sample.build(y, clusters, strata, probabilities)
-    if sample is None:
-        return None
-    weight = sample.weight / len(y)
-    correct, incorrect = weight * (y == 1), weight * (y == 0)
-    if not correct.any() or not incorrect.any():
-        return None
-    estimate = _invert(c.mean(), np.average(c, weights=correct), np.average(c, weights=incorrect))
-    # Pseudo-labels: as many hits as misses among the correct answers, and among the incorrect ones.
-    num_labels = float(sample.labels.sum())
-    pseudo = PSEUDO_CALLS / num_labels
-    sensitivity, false_positive_rate = ((rows @ c + pseudo) / (rows.sum() + 2 * pseudo) for rows in (correct, incorrect))
-    value, gap = _invert(c.mean(), sensitivity, false_positive_rate), sensitivity - false_positive_rate
-    if estimate is None or value is None:
-        return None
-    share = min(max(value, 0.0), 1.0)
-    on_correct, on_incorrect = share / (correct.sum() + 2 * pseudo), (1 - share) / (incorrect.sum() + 2 * pseudo)
-    errors = np.where(y == 1, on_correct * (c - sensitivity), on_incorrect * (c - false_positive_rate))
-    added = on_correct**2 * (sensitivity**2 + (1 - sensitivity) ** 2)
-    added += on_incorrect**2 * (false_positive_rate**2 + (1 - false_positive_rate) ** 2)
-    return sample.estimate(estimate, value, c / gap, -errors / gap, added * pseudo / num_labels / gap**2)
-
-
-def _invert(called_correct: float, sensitivity: float, false_positive_rate: float) -> float | None:
-    """Return the share of correct answers given the share called correct; None if the judge is not better than chance."""
-    gap = sensitivity - false_positive_rate
-    return None if gap <= 0 else float((called_correct - false_positive_rate) / gap)

@@ -2,15 +2,20 @@
 
 import json
 import math
+import re
 import shutil
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
+from sklearn.metrics import cohen_kappa_score
 from typer.testing import CliRunner
 
+from bert_judge import tables
 from bert_judge.cli import app
 from bert_judge.encoder.judge_folder import hash_rows, read_seen_rows, write_seen_rows
 from bert_judge.evaluation.audit.certificate import certify
@@ -77,25 +82,38 @@ def test_samples_that_no_judge_could_pass_are_refused(counts, fault):
         certify(*judged(*counts), np.arange(sum(counts[::2])))
 
 
-def test_human_likeness_compares_with_the_annotators():
+def test_annotators_are_compared_with_each_other():
     random = np.random.default_rng(0)
     truth = random.random(400) < 0.6
-    flips = [np.where(random.random(400) < noise, ~truth, truth).astype(float) for noise in (0.05, 0.05, 0.05, 0.3)]
-    *votes, bad = flips
-    good = certify(truth.astype(int), truth, np.arange(400), votes=np.stack(votes, axis=1))
-    worse = certify(bad.astype(int), truth, np.arange(400), votes=np.stack(votes, axis=1))
-    assert good.annotators == 3
-    assert good.human_likeness > 2 > -2 > worse.human_likeness
-    # A row without majority counts for the annotators only.
-    divided = certify(
-        truth.astype(int), np.where(np.arange(400) < 9, math.nan, truth), np.arange(400), votes=np.stack(votes, axis=1)
+    votes = np.stack([np.where(random.random(400) < 0.05, ~truth, truth).astype(float) for _ in range(3)], axis=1)
+    result = certify(truth.astype(int), truth, np.arange(400), votes=votes)
+    assert result.annotators == 3
+    assert result.human_kappa == pytest.approx(
+        np.mean([cohen_kappa_score(votes[:, a], votes[:, b]) for a, b in combinations(range(3), 2)])
     )
-    assert divided.n == 391
-    assert divided.human_kappa == good.human_kappa
+    # A row without majority counts for the annotators only.
+    divided = certify(truth.astype(int), np.where(np.arange(400) < 9, math.nan, truth), np.arange(400), votes=votes)
+    assert (divided.n, divided.human_kappa) == (391, result.human_kappa)
     # Two sheets, each labelled by one person.
     sheets = np.stack([np.where(np.arange(400) < 200, truth, math.nan), np.where(np.arange(400) < 200, math.nan, truth)], axis=1)
     apart = certify(truth.astype(int), truth, np.arange(400), votes=sheets)
-    assert apart.annotators == 2 and math.isnan(apart.human_kappa) and math.isnan(apart.human_likeness)
+    assert apart.annotators == 2 and math.isnan(apart.human_kappa)
+
+
+def test_attack_rate_is_that_of_all_attacks(tmp_path):
+    rows = [
+        ("kind", "attack", "attack", 0.25),
+        ("theme", "attack", "claims", 0.5),
+        ("kind", "benign_perturbation", "benign_perturbation", 0.1),
+    ]
+    table = pd.DataFrame(rows, columns=["level", "kind", "group", "error_rate"])
+    table = table.assign(judge="contains", theme=None, n=8, questions=4, low=0.0, high=1.0, invalid=0.0)
+    rates = tmp_path / "rates.parquet"
+    tables.write(table[tables.ATTACK_RATES.names], rates, tables.ATTACK_RATES, {})
+    file = write_answers(tmp_path / "answers.jsonl", 60)
+    done = CliRunner().invoke(app, ["certify", str(file), "--judge", "contains", "--label", "label", "--attacks", str(rates)])
+    assert done.exit_code == 0, done.output
+    assert re.search(r"attacks that succeed, % +│ +25\.0", done.stdout)
 
 
 def write_answers(path: Path, n: int, label: object = None) -> Path:
@@ -113,7 +131,7 @@ def test_command(tmp_path):
     done = runner.invoke(app, ["certify", str(file), "--judge", "contains", "--label", "label", "--label", "second"])
     assert done.exit_code == 0, done.output
     assert "contains: passed: sensitivity at least 90.5%, specificity at least 90.5% (95% bounds)" in done.stdout
-    assert "among them 1.00" in done.stdout
+    assert re.search(r"kappa among annotators +│ +1\.00", done.stdout)
     failed = runner.invoke(app, ["certify", str(file), "--judge", "exact_match", "--label", "label"])
     assert failed.exit_code == 2
     assert "exact_match: failed: the lower bound of the sensitivity is 0.000, below 0.8" in failed.stdout

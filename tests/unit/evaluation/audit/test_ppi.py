@@ -18,10 +18,6 @@ def powered(*args: object, **options: object) -> Interval:
     return ppi.interval_of(ppi.prediction_powered(*args, **options))
 
 
-def rogan_gladen(*args: object) -> Interval:
-    return ppi.interval_of(ppi.rogan_gladen(*args))
-
-
 ONE = np.zeros(8)
 EACH = np.arange(8)
 
@@ -67,26 +63,10 @@ def test_judge_is_irrelevant_if_all_are_labelled():
     assert first.high - first.low == pytest.approx(2 * 1.97 * (right.var() / 300) ** 0.5, rel=0.1)
 
 
-def test_rogan_gladen_by_hand():
-    # Of 5 right answers with labels 4 are called, of 5 wrong ones 1; of all 1,010 answers 512 are.
-    y = np.r_[np.ones(5), np.zeros(5), np.full(1000, NAN)]
-    called = np.r_[1, 1, 1, 1, 0, 1, 0, 0, 0, 0, np.arange(1000) < 507].astype(float)
-    estimate = rogan_gladen(called, y, np.arange(1010), np.zeros(1010))
-    assert estimate.value == pytest.approx((512 / 1010 - 0.2) / (0.8 - 0.2))
-    assert 0 <= estimate.low < estimate.value < estimate.high <= 1
-
-
-def test_rogan_gladen_of_a_random_judge_is_undefined():
-    y = np.array([1, 1, 0, 0, NAN, NAN, NAN, NAN])
-    assert math.isnan(rogan_gladen([0, 1, 0, 1, 1, 1, 0, 0], y, EACH, ONE).value)
-    assert math.isnan(rogan_gladen([1, 1, 1, 1, 1, 1, 0, 0], np.where(y == 0, NAN, y), EACH, ONE).value)
-
-
 @pytest.mark.parametrize("labels", [0, 1])
 def test_too_few_labels_give_no_estimate(labels):
     y = np.where(labels > EACH, 1.0, NAN)
     assert math.isnan(powered(np.full(8, 0.5), y, EACH, ONE).value)
-    assert math.isnan(rogan_gladen(np.ones(8), y, EACH, ONE).value)
     assert math.isnan(powered([], [], [], []).value)
 
 
@@ -99,8 +79,6 @@ def test_invalid_verdicts_are_imputed():
     f = ppi.impute_scores(scores, np.zeros(1000))
     assert f[0] == pytest.approx(2 / 3)
     assert powered(f, y, np.arange(1000), np.zeros(1000)).value == pytest.approx(0.75)
-    called = np.where(invalid, 0, right)
-    assert rogan_gladen(called, y, np.arange(1000), np.zeros(1000)).value == pytest.approx(0.75)
 
 
 def test_imputation_without_any_score():
@@ -120,11 +98,8 @@ def test_repeated_answers_do_not_narrow_the_interval():
 @given(st.lists(st.tuples(st.floats(0, 1), st.sampled_from([0.0, 1.0, NAN]), st.integers(0, 5)), min_size=1, max_size=60))
 def test_intervals_stay_in_bounds_and_contain_the_estimate(rows):
     f, y, clusters = map(np.array, zip(*rows, strict=True))
-    for estimate in (
-        powered(f, y, clusters, np.zeros(len(f))),
-        rogan_gladen(f > 0.5, y, clusters, np.zeros(len(f))),
-    ):
-        assert math.isnan(estimate.value) or 0 <= estimate.low <= estimate.value <= estimate.high <= 1
+    estimate = powered(f, y, clusters, np.zeros(len(f)))
+    assert math.isnan(estimate.value) or 0 <= estimate.low <= estimate.value <= estimate.high <= 1
 
 
 @pytest.mark.parametrize(("on_right", "on_wrong"), [(0.8, 0.7), (0.98, 0.97)])
