@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,14 @@ from bert_judge import tables
 from bert_judge.evaluation.score_tables import MODEL, Groups
 from bert_judge.judges.protocol import NOT_ATTEMPTED
 from bert_judge.statistics.bootstrap import Floats, percentile_bounds, ratio, resample_totals
-from bert_judge.statistics.intervals import adjust_holm, mean_of_clusters, min_detectable_effect, rank_lines, sign_test_p
+from bert_judge.statistics.intervals import (
+    adjust_holm,
+    is_significant,
+    mean_of_clusters,
+    min_detectable_effect,
+    rank_lines,
+    sign_test_p,
+)
 
 
 @dataclass(frozen=True)
@@ -107,11 +114,17 @@ def model_pairs_table(groups: Groups, judges: Sequence[str]) -> pd.DataFrame:
         matrix = AnswerMatrix.from_frame(frame)
         answered = matrix.fill(np.ones(len(frame)))
         for judge in judges:
-            pairs = _compare_pairs(matrix, matrix.fill(is_correct(frame, judge)), answered)
-            adjusted = adjust_holm([pair["p_value"] for pair in pairs])
-            for pair, p in zip(pairs, adjusted, strict=True):
-                rows.append({"level": level, "task": group, "judge": judge, **pair, "p_holm": float(p)})
+            pairs = mark_significant(_compare_pairs(matrix, matrix.fill(is_correct(frame, judge)), answered))
+            rows += [{"level": level, "task": group, "judge": judge, **pair} for pair in pairs]
     return pd.DataFrame(rows, columns=tables.MODEL_PAIRS.names)
+
+
+def mark_significant(pairs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Add `p_holm` and `significant` to the comparisons of one family: `p_value`, and `low` and `high` of the difference."""
+    adjusted = adjust_holm([pair["p_value"] for pair in pairs])
+    significant = is_significant(adjusted, [pair["low"] for pair in pairs], [pair["high"] for pair in pairs])
+    columns = zip(pairs, adjusted.tolist(), significant.tolist(), strict=True)
+    return [{**pair, "p_holm": p, "significant": is_different} for pair, p, is_different in columns]
 
 
 def _compare_pairs(matrix: AnswerMatrix, correct: Floats, answered: Floats) -> list[dict[str, Any]]:

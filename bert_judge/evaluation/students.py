@@ -28,7 +28,8 @@ def build_students(spec: Mapping[str, Any], standings: Path, pairs: Path, metric
     for recipe, base in spec["bases"].items():
         base_rows = accuracies.loc[accuracies["model"] == base, STANDINGS_COLUMNS].to_dict("records")
         rows += [{"recipe": recipe, "keep": 0.0, "answers": 0, **row} for row in base_rows]
-    tables.write(pd.DataFrame(rows, columns=tables.STUDENTS.names), output, tables.STUDENTS, spec)
+    table = pd.DataFrame(rows, columns=tables.STUDENTS.names).astype({"significant": "boolean"})
+    tables.write(table, output, tables.STUDENTS, spec)
 
 
 def _training_answers(metrics: Path) -> int:
@@ -47,7 +48,7 @@ def _find_control(students: Mapping[str, Mapping[str, Any]], name: str) -> str |
     return None if students[name]["chooser"] == "random" else next(controls, None)
 
 
-def _difference(pairs: pd.DataFrame, row: Mapping[Any, Any], control: str | None) -> dict[str, float]:
+def _difference(pairs: pd.DataFrame, row: Mapping[Any, Any], control: str | None) -> dict[str, Any]:
     group = pairs[(pairs["level"] == row["level"]) & (pairs["task"] == row["task"]) & (pairs["judge"] == row["judge"])]
     for model, opponent, sign in ((row["model"], control, 1), (control, row["model"], -1)):
         matches = group[(group["model"] == model) & (group["other"] == opponent)]
@@ -55,5 +56,5 @@ def _difference(pairs: pd.DataFrame, row: Mapping[Any, Any], control: str | None
             pair = matches.iloc[0]
             low, high = sorted((sign * pair["low"], sign * pair["high"]))
             difference = {"difference": sign * pair["difference"], "difference_low": low, "difference_high": high}
-            return {**difference, "p_value": pair["p_value"]}
+            return {**difference, "p_holm": pair["p_holm"], "significant": pair["significant"]}
     return {}

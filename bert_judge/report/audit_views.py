@@ -9,7 +9,6 @@ import pandas as pd
 from bert_judge import tables
 from bert_judge.evaluation.audit.corrected import SCHEMAS, next_steps
 from bert_judge.report.format import is_known, records
-from bert_judge.report.leaderboard import is_significant
 
 
 class AuditTables(NamedTuple):
@@ -68,7 +67,7 @@ def correct_ranking(audit: AuditTables, ranking: Mapping[str, Any]) -> dict[str,
     comparisons = {(row["model"], row["other"]): row for row in records(pairs)}
     worse: dict[str, int] = dict.fromkeys(by_name, 0)
     for (model, opponent), row in comparisons.items():
-        if is_significant(row):
+        if row["significant"]:
             by_name[model]["better_than"].append(opponent)
             worse[opponent] += 1
     for model, entry in by_name.items():

@@ -162,7 +162,7 @@ def page_environment() -> Environment:
     """Return the template environment with the formatting functions."""
     environment = templates.environment()
     environment.globals |= {name: value for name, value in vars(format).items() if callable(value)}
-    environment.globals |= {"compare_models": leaderboard.compare_models, "is_significant": leaderboard.is_significant}
+    environment.globals["compare_models"] = leaderboard.compare_models
     return environment
 
 

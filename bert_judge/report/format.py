@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -95,18 +95,6 @@ def breakable(name: str) -> Markup:
 def css_position(value: float) -> str:
     """Return a share as a CSS length along an axis from 0 to 100%."""
     return "0%" if math.isnan(value) else f"{100 * min(max(value, 0.0), 1.0):.2f}%"
-
-
-def comparison_phrase(row: Mapping[str, Any]) -> str:
-    """Describe `difference` with its interval: `significantly better than`, `significantly worse than` or neither."""
-    if row["difference_low"] <= 0 <= row["difference_high"]:
-        return "not significantly different from"
-    return f"significantly {'better' if row['difference'] > 0 else 'worse'} than"
-
-
-def difference_with_interval(row: Mapping[str, Any]) -> str:
-    """Format `difference` as `+3.1 points, 95% interval +1.0 to +5.2`."""
-    return f"{points(row['difference'])} points, 95% interval {points_interval(row['difference_low'], row['difference_high'])}"
 
 
 def display_text(text: str, head: int = HEAD, tail: int = TAIL) -> str:

@@ -7,7 +7,6 @@ import pandas as pd
 
 from bert_judge.report.format import count, group_title, interval, is_known, p_value, percent, points, points_interval, records
 from bert_judge.report.sections import JudgeView
-from bert_judge.statistics.bootstrap import CONFIDENCE
 
 # A matrix of more models is unreadable; only their table is shown.
 MAX_MATRIX_MODELS = 40
@@ -33,12 +32,11 @@ def headline(rankings: Sequence[Mapping[str, Any]]) -> list[str]:
     lead = compare_models(ranking["comparisons"], first["model"], second)
     if lead is None or not lead["n"]:
         return [*sentences, f"{second} is second; the two share no question, so the lead was not tested."]
-    # With few questions the bootstrap interval is too narrow, so the exact test must agree.
-    significant = lead["low"] > 0 and lead["p_value"] < 1 - CONFIDENCE
+    negation = "" if lead["significant"] else "not "
     return [
         *sentences,
-        f"The lead is {'' if significant else 'not '}significant: {points(lead['difference'])} points over {second} on shared "
-        f"questions (95% interval {points_interval(lead['low'], lead['high'])}, {p_value(lead['p_value'])}).",
+        f"The lead is {negation}significant: {points(lead['difference'])} points over {second} on shared "
+        f"questions (95% interval {points_interval(lead['low'], lead['high'])}, adjusted {p_value(lead['p_holm'])}).",
     ]
 
 
@@ -60,7 +58,7 @@ def _ranking(title: str, judge: str, rows: pd.DataFrame, pairs: pd.DataFrame) ->
     comparisons = {(row["model"], row["other"]): row for row in _rank_records(pairs)}
     better_than: dict[str, list[str]] = {}
     for (model, opponent), comparison in comparisons.items():
-        if is_significant(comparison):
+        if comparison["significant"]:
             better, worse = (model, opponent) if comparison["difference"] > 0 else (opponent, model)
             better_than.setdefault(better, []).append(worse)
     detectable = pairs["min_detectable_effect"].dropna()
@@ -97,12 +95,6 @@ def distinct_levels(standings: pd.DataFrame) -> pd.DataFrame:
     """Drop the aggregate over all tasks if there is only one task."""
     single_task = standings["task"][standings["level"] == "task"].nunique() <= 1
     return standings[standings["level"] == "task"] if single_task else standings
-
-
-def is_significant(comparison: Mapping[str, Any]) -> bool:
-    """Return whether a difference is significant after Holm's adjustment; the bootstrap interval must agree with the test."""
-    significant = is_known(comparison["p_holm"]) and comparison["p_holm"] < 1 - CONFIDENCE
-    return significant and not comparison["low"] <= 0 <= comparison["high"]
 
 
 def compare_models(comparisons: Mapping[tuple[str, str], dict[str, Any]], model: str, opponent: str) -> dict[str, Any] | None:

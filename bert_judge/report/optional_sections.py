@@ -13,12 +13,12 @@ from bert_judge.report import charts
 from bert_judge.report.format import (
     MISSING,
     TITLES,
-    comparison_phrase,
     count,
-    difference_with_interval,
     group_title,
     is_known,
     percent,
+    points,
+    points_interval,
     records,
 )
 from bert_judge.runtime.errors import InputError
@@ -115,8 +115,10 @@ def _cascade_finding(row: Row) -> str:
     if row["best_cheap_judge"] is None or pd.isna(row["difference"]):
         return sentence
     baseline = f"Random routing of as many answers, with {row['best_cheap_judge']} for the rest, agrees on"
-    comparison = f"the cascade is {comparison_phrase(row)} that ({difference_with_interval(row)})"
-    return f"{sentence} {baseline} {percent(row['random_routing'])}: {comparison}."
+    difference = (
+        f"{points(row['difference'])} points, 95% interval {points_interval(row['difference_low'], row['difference_high'])}"
+    )
+    return f"{sentence} {baseline} {percent(row['random_routing'])}. The difference is {difference}."
 
 
 def _trade_off(path: Path) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
@@ -134,6 +134,17 @@ def adjust_holm(p_values: ArrayLike) -> Floats:
     order, adjusted = np.argsort(p)[: np.count_nonzero(~np.isnan(p))], np.full(p.shape, math.nan)
     adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(order), 0, -1)), 1.0)
     return adjusted
+
+
+def is_significant(p_adjusted: ArrayLike, low: ArrayLike, high: ArrayLike) -> NDArray[np.bool_]:
+    """Decide which differences are significant, any shape: the one rule of all tables and of the report.
+
+    The paired test, adjusted for the other pairs of its family, has p < 0.05, and the 95% interval of the difference excludes 0.
+    The interval matters only with several answers to a question: there, the sign test counts the questions that favour a model,
+    and may point to the one with the lower mean. NaN is not significant.
+    """
+    p, lowest, highest = (np.asarray(values, dtype=float) for values in (p_adjusted, low, high))
+    return (p < 1 - CONFIDENCE) & ((lowest > 0) | (highest < 0))
 
 
 def rank_correlation(first: ArrayLike, second: ArrayLike) -> float:

@@ -16,10 +16,10 @@ from bert_judge.evaluation.audit import ppi, sequences
 from bert_judge.evaluation.audit.certificate import certificate_table, read_attack_rates
 from bert_judge.evaluation.audit.labels import LABEL, attach_labels, labels_from_gold, read_labels
 from bert_judge.evaluation.audit.sampling import POSITION, RATE, assign_strata, draw_sample, inclusion_probabilities, order_answers
+from bert_judge.evaluation.model_comparison import mark_significant
 from bert_judge.evaluation.score_tables import KEY, MODEL, TASK, load_verdicts
 from bert_judge.evaluation.standings import estimate_accuracy
 from bert_judge.statistics.bootstrap import CONFIDENCE
-from bert_judge.statistics.intervals import adjust_holm
 
 METHODS = ("human_labels", "ppi")
 # Fewer labels of a model are too few to forecast how many more it takes.
@@ -139,9 +139,11 @@ def corrected_pairs_table(answers: pd.DataFrame, spec: Mapping[str, Any]) -> pd.
     for judge in spec["judges"]:
         compared = [compare_models(by_model[a], by_model[b], judge, spec["judge"], len(pairs)) for a, b in pairs]
         for method in METHODS:
-            selected = [{**comparison[method], "judge": judge, "method": method} for comparison in compared]
-            for row, p in zip(selected, adjust_holm([row["p_value"] for row in selected]), strict=True):
-                rows.append({**row, "p_holm": float(p)})
+            for row in mark_significant([comparison[method] for comparison in compared]):
+                if row["state"] == "settled" and not row["significant"]:
+                    # The labels show who is better on these answers, but the answers are too few to tell about others.
+                    row |= {"state": "tie", "labels_needed": None}
+                rows.append({**row, "judge": judge, "method": method})
     return pd.DataFrame(rows, columns=tables.CORRECTED_PAIRS.names).astype({"labels_needed": "Int64"})
 
 
@@ -236,4 +238,5 @@ def _next_step(row: Mapping[Any, Any]) -> str:
         return f"{pair}: labels on all {row['n']:,} answers are not expected to settle it; use more questions."
     if pd.isna(row["labels_needed"]):
         return f"{pair}: too few labels to tell how many more it takes."
-    return f"{int(row['labels_needed']):,} more labels per model are expected to settle {pair}."
+    significant = ", which is significant if the number of labels was fixed in advance" if row["significant"] else ""
+    return f"{int(row['labels_needed']):,} more labels per model are expected to settle {pair}{significant}."

@@ -113,7 +113,7 @@ def test_report_compares_with_random_routing(tmp_path: Path) -> None:
     assert shown["finding"].startswith(
         "agrees with gold on 100.0%; it escalates 30.0% of the answers to dear. Random routing of as many answers, with cheap"
     )
-    assert "significantly better" in shown["finding"]
+    assert shown["finding"].endswith(". The difference is +14.0 points, 95% interval +3.8 to +22.0.")
     assert shown["rows"][0]["title"] == "All tasks"
 
 

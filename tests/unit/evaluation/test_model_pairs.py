@@ -57,6 +57,12 @@ def test_one_answer_per_question_gives_mcnemar_of_statsmodels_and_holm() -> None
         expected = intervals.paired_difference(a, b, right.index)
         assert (row.low, row.high) == (expected.low, expected.high)
     assert pairs["p_holm"].tolist() == pytest.approx(multipletests(pairs["p_value"], method="holm")[1])
+    assert pairs["significant"].tolist() == ((pairs["p_holm"] < 0.05) & (pairs["low"] > 0)).tolist()
+
+
+def test_significance_needs_the_adjusted_test_and_the_interval() -> None:
+    p, low, high = [0.001, 0.001, 0.04, 0.06, math.nan], [0.1, -0.3, -0.01, 0.05, math.nan], [0.3, -0.1, 0.3, 0.2, math.nan]
+    assert intervals.is_significant(p, low, high).tolist() == [True, True, False, False, False]
 
 
 def test_holm_adjustment_by_hand() -> None:
@@ -96,6 +102,7 @@ def test_pairs_without_shared_answers_are_undefined() -> None:
     assert [(row.model, row.other) for row in pairs.itertuples()] == [("ada", "bob")]
     assert pairs["n"].tolist() == [0]
     assert pairs[["difference", "low", "high", "p_value", "p_holm", "min_detectable_effect"]].isna().all(axis=None)
+    assert pairs["significant"].tolist() == [False]
 
 
 @pytest.mark.parametrize("frame", [verdicts(), verdicts(ada="cci")])

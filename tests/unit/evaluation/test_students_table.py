@@ -61,6 +61,7 @@ def made(tmp_path: Path) -> Path:
     ]
     pair = {"level": "all", "task": "all", "judge": "j", "model": "p-chance-10", "other": "p-best-10", "n": 100, "questions": 100}
     figures = {"difference": -0.3, "low": -0.4, "high": -0.2, "p_value": 0.001, "p_holm": 0.01, "min_detectable_effect": 0.1}
+    figures["significant"] = True
     tables.write(pd.DataFrame(standings), tmp_path / "standings.parquet", tables.STANDINGS, {})
     tables.write(pd.DataFrame([{**pair, **figures}]), tmp_path / "pairs.parquet", tables.MODEL_PAIRS, {})
     for name in SPEC["students"]:
@@ -80,7 +81,7 @@ def test_students_are_compared_with_control_and_base(made: Path) -> None:
     best = table.loc[("p-best-10", "all")]
     assert (best["control"], best["answers"], best["keep"], best["accuracy"]) == ("p-chance-10", 6, 10.0, 0.8)
     # With the student's sign, whichever way round the pair was written.
-    assert tuple(best[["difference", "difference_low", "difference_high", "p_value"]]) == (0.3, 0.2, 0.4, 0.001)
+    assert tuple(best[["difference", "difference_low", "difference_high", "p_holm", "significant"]]) == (0.3, 0.2, 0.4, 0.01, True)
     # No pair, no control of its size, or itself a control: no difference.
     assert table["difference"].isna().sum() == 7
     assert table["control"].notna().sum() == 2

@@ -296,42 +296,19 @@ def test_each_verdict_combination_appears_once_before_repeats():
     assert packed_answers.order_answers(shuffled, judges, "gold", ["bert"])["sample_id"].tolist() == chosen["sample_id"].tolist()
 
 
-def test_significance_needs_test_and_interval():
-    pairs = pd.DataFrame(
-        [
-            {
-                "model": "ada",
-                "other": "bob",
-                "difference": 0.2,
-                "low": 0.1,
-                "high": 0.3,
-                "p_holm": 0.001,
-                "min_detectable_effect": 0.1,
-            },
-            # The test alone, or the interval alone, is not enough.
-            {
-                "model": "ada",
-                "other": "cyd",
-                "difference": 0.2,
-                "low": -0.01,
-                "high": 0.3,
-                "p_holm": 0.04,
-                "min_detectable_effect": 0.2,
-            },
-            {
-                "model": "bob",
-                "other": "cyd",
-                "difference": 0.1,
-                "low": 0.05,
-                "high": 0.2,
-                "p_holm": 0.06,
-                "min_detectable_effect": 0.3,
-            },
-        ]
-    ).assign(level="task", task="sums", judge="bert")
+def test_rankings_take_significance_from_the_table():
+    columns = ("model", "other", "difference", "low", "high", "significant", "min_detectable_effect")
+    rows = [
+        ("ada", "bob", 0.2, 0.1, 0.3, True, 0.1),
+        ("ada", "cyd", 0.2, 0.05, 0.3, False, 0.2),
+        # On the answers of both, cyd is better.
+        ("bob", "cyd", -0.1, -0.2, -0.05, True, 0.3),
+    ]
+    pairs = pd.DataFrame(rows, columns=columns).assign(level="task", task="sums", judge="bert")
     ranked = pd.DataFrame({"level": "task", "task": "sums", "judge": "bert", "model": ["ada", "bob", "cyd"]})
     [ranking] = leaderboard.rankings(ranked.assign(rank=[1, 2, None], rank_low=1, rank_high=3), pairs, "bert")
-    assert [(model["model"], model["better_than"]) for model in ranking["models"]] == [("ada", ["bob"]), ("bob", []), ("cyd", [])]
+    better_than = [(model["model"], model["better_than"]) for model in ranking["models"]]
+    assert better_than == [("ada", ["bob"]), ("bob", []), ("cyd", ["bob"])]
     assert [model["row"]["rank"] for model in ranking["models"]] == [1, 2, None]
     assert ranking["min_detectable"] == pytest.approx(0.2)
     reversed_ = leaderboard.compare_models(ranking["comparisons"], "bob", "ada")
@@ -342,16 +319,16 @@ def test_significance_needs_test_and_interval():
 @pytest.mark.parametrize(
     ("comparison", "sentence"),
     [
-        ((9, 0.05, 0.01, 0.09, 0.01), "The lead is significant: +5.0 points over bob"),
-        ((9, 1.0, 1.0, 1.0, 0.25), "The lead is not significant: +100.0 points over bob"),
-        ((9, 0.05, -0.01, 0.11, 0.1), "The lead is not significant: +5.0 points over bob"),
-        ((0, None, None, None, None), "bob is second; the two share no question"),
+        ((9, 0.05, 0.01, 0.09, 0.01, True), "The lead is significant: +5.0 points over bob"),
+        ((9, 1.0, 1.0, 1.0, 0.25, False), "The lead is not significant: +100.0 points over bob"),
+        ((9, 0.05, 0.01, 0.11, 0.06, False), "The lead is not significant: +5.0 points over bob"),
+        ((0, None, None, None, None, False), "bob is second; the two share no question"),
     ],
 )
 def test_headline_describes_the_lead(comparison, sentence):
     rows = [{"accuracy": share, "low": share - 0.02, "high": share + 0.02, "invalid": 0.0, "n": 1} for share in (0.9, 0.85)]
     models = [{"model": model, "row": row} for model, row in zip(("ada", "bob"), rows, strict=True)]
-    columns = dict(zip(("n", "difference", "low", "high", "p_value"), comparison, strict=True))
+    columns = dict(zip(("n", "difference", "low", "high", "p_holm", "significant"), comparison, strict=True))
     sentences = leaderboard.headline([{"judge": "bert", "models": models, "comparisons": {("ada", "bob"): columns}}])
     assert sentences[0] == "ada has the highest accuracy: 90.0% (95% interval 88.0–92.0), judged by bert on 1 answer."
     assert sentences[1].startswith(sentence)

@@ -100,7 +100,7 @@ def test_pairs_table():
         row = rows.loc[("good", other)]
         assert row["state"] == "settled"
         assert row["sequence_low"] < row["low"] < 0.3 < row["high"] < row["sequence_high"]
-        assert row["p_holm"] < 0.001
+        assert row["p_holm"] < 0.001 and row["significant"]
     [close] = [row for key, row in rows.iterrows() if "good" not in key]
     assert close["state"] in ("open", "tie")
     assert close["low"] < 0 < close["high"]
@@ -119,7 +119,7 @@ def test_forecast_of_labels():
     more = answers({"a": 0.75, "b": 0.65}, 3000, 60 + 2 * row["labels_needed"], quality=0.85)
     later = corrected.compare_models(*(more[more[MODEL] == name] for name in "ab"), "judge", "judge")["ppi"]
     assert later["state"] == "settled"
-    assert corrected.next_steps(pd.DataFrame([{**row, "method": "ppi"}])) == [
+    assert corrected.next_steps(pd.DataFrame([{**row, "method": "ppi", "significant": False}])) == [
         f"{row['labels_needed']:,} more labels per model are expected to settle a > b."
     ]
 
