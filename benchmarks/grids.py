@@ -24,7 +24,7 @@ PROJECT = Path(__file__).parents[1]
 WORKFLOW = ("Snakefile", "rules", "workflow_scripts", "profiles", "envs", "report")
 RUNNER = Path(__file__).with_name("run_scripts.py")
 JUDGES = {
-    "truth": {"kind": "simulated"},
+    "truth": {"kind": "imported"},
     "strict": {"kind": "lexical", "metric": "exact_match", "extract": "final_answer"},
     "overlap": {"kind": "lexical", "metric": "rouge_l_recall", "threshold": 0.5},
 }

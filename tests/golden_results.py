@@ -309,7 +309,7 @@ def cascade_results() -> Results:
 
 
 def imported_results() -> Results:
-    """Verdicts of a file on its own answers, and of another file on the same answers."""
+    """Verdicts of a file on its own answers, of another file on the same answers, and the known truth of simulated answers."""
     from bert_judge.judges.registry import LoadContext
     from bert_judge.text.visible_text import strip_reasoning
 
@@ -346,26 +346,26 @@ def imported_results() -> Results:
                 asked.append(Row(sample_id, counts.setdefault(sample_id, 0), "m", row.question, row.references, row.candidate))
                 counts[sample_id] += 1
             results[judge] = found.judge(asked)
-        return results
+        return {**results, "simulated truth": _simulated_truth()}
 
 
-def simulated_results() -> Results:
+def _simulated_truth() -> list[Label]:
     from bert_judge.candidates.generators.protocol import Request
     from bert_judge.candidates.generators.simulated import simulate
     from bert_judge.candidates.stage import read_samples
-    from bert_judge.judges.simulated.judge import SimulatedJudge
+    from bert_judge.judges.imported.judge import SimulatedTruth
     from bert_judge.tasks.prompts import prompt
 
     settings = {"generator": "simulated", "p_correct": 0.5, "style": "wordy", "seed": 0}
     source = {"model": "m", "settings": settings, "family": "short_answer", "prompt_style": "free"}
     with tempfile.TemporaryDirectory() as folder:
         path = _task("facts_test", Path(folder))
-        judge = SimulatedJudge({"source": source, "settings": {"label_noise": 0.2, "seed": 0}}, path)
+        judge = SimulatedTruth({"source": source, "settings": {"label_noise": 0.2, "seed": 0}}, path)
         rows = []
         for key, sample in read_samples(path).items():
             completion, _ = simulate("m", settings, Request(key, 0, prompt(sample, "short_answer", "free"), sample))
             rows.append(Row(key, 0, "m", sample.question, sample.references, completion.text))
-        return {"labels": judge.judge(rows)}
+        return judge.judge(rows)
 
 
 # --- stages ---
@@ -501,7 +501,6 @@ SUBJECTS: Mapping[str, Subject] = {
     "probe": _kind("probe", probe_results, {"dataset": "d"}),
     "cascade": _kind("cascade", cascade_results, {"judges": ["a", "b", "c"], "dataset": "d", "budget": 0.5}),
     "imported": _kind("imported", imported_results, {"from": "a"}),
-    "simulated": _kind("simulated", simulated_results, {}),
     "label stage": Subject(
         "STAGE_VERSION (bert_judge/judges/registry.py)", lambda: {"stage": registry.STAGE_VERSION}, label_stage_results
     ),

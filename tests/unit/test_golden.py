@@ -120,7 +120,7 @@ def test_an_edit_asks_for_a_version(library: Path, name: str, expected: dict[str
 MODEL = {"generator": "openai", "model": "m", "base_url": "http://localhost:1/v1"}
 JUDGES = {
     "rule": {"kind": "lexical", "metric": "contains"},
-    "truth": {"kind": "simulated"},
+    "truth": {"kind": "imported"},
     "teacher": {"kind": "llm", "model": MODEL},
     "encoder": {"kind": "bert", "dataset": "mix"},
     "general": {"kind": "bert", "checkpoint": "general"},

@@ -40,8 +40,8 @@ LAYERS = (
     "__main__",
 )
 KINDS = sorted(path.parent.name for path in (ROOT / PACKAGE / "judges").glob("*/__init__.py"))
-# Kinds that import another kind: pairwise judges ask language models, and a simulated judge looks verdicts up.
-KIND_EXCEPTIONS = {("pairwise", "llm"), ("simulated", "imported")}
+# Kinds that import another kind: pairwise judges ask language models.
+KIND_EXCEPTIONS = {("pairwise", "llm")}
 LAYER = {name: height for height, name in enumerate(LAYERS)}
 HEAVY = {"torch", "transformers", "vllm", "datasets", "accelerate", "peft"}
 # Whose jobs must start at once: the scripts of the light rules, and the program.

@@ -16,8 +16,8 @@ def small_config(backbone: Path) -> dict[str, Any]:
         "prompt_style": "soft",
         "datasets": {"mix": {"teacher": "noisy", "tasks": ["mini_train"], "models": ["solid", "weak"], "validation_fraction": 0.2}},
         "judges": {
-            "truth": {"kind": "simulated"},
-            "noisy": {"kind": "simulated", "label_noise": 0.05},
+            "truth": {"kind": "imported"},
+            "noisy": {"kind": "imported", "label_noise": 0.05},
             "strict": {"kind": "lexical", "metric": "exact_match", "extract": "final_answer"},
             "overlap": {"kind": "lexical", "metric": "rouge_l_recall", "threshold": 0.5},
             "encoder": {"kind": "bert", "dataset": "mix", "backbone": str(backbone), "training": {"epochs": 2, "batch_size": 4}},

@@ -40,7 +40,7 @@ CONFIG = {
     "judging": {
         "models": {"solid": {"generator": "simulated", "p_correct": 0.9}},
         "tasks": {"test": ["facts_test"], "limit": {"facts_test": 10}},
-        "judges": {"truth": {"kind": "simulated"}, "contains": {"kind": "lexical", "metric": "contains"}},
+        "judges": {"truth": {"kind": "imported"}, "contains": {"kind": "lexical", "metric": "contains"}},
         "scorers": ["truth", "contains"],
         "gold": "truth",
     },

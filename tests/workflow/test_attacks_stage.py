@@ -61,4 +61,4 @@ def test_without_the_block_there_is_nothing_to_do_and_a_fault_stops_the_run(run:
     configure(run, judges=["truth"])
     result = run.run("attacks")
     assert result.code != 0
-    assert "attacks.judges: 'truth' is of kind simulated" in result.text
+    assert "attacks.judges: 'truth' is of kind imported" in result.text

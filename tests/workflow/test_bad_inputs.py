@@ -41,7 +41,7 @@ CONFIG_FAULTS: list[tuple[str, Callable[[dict[str, Any]], None], str]] = [
     ),
     (
         "a name that can be no folder",
-        lambda c: c["judges"].update({"a/b": {"kind": "simulated"}}),
+        lambda c: c["judges"].update({"a/b": {"kind": "imported"}}),
         "judges.a/b: ",
     ),
     (

@@ -36,7 +36,7 @@ def school_config(base: Path) -> dict[str, Any]:
         "tasks": {"train": ["mini_train"], "test": ["mini_test"]},
         "task_files": ["mini_tasks.py"],
         "prompt_style": "strict",
-        "judges": {"noisy": {"kind": "simulated", "label_noise": 0.05}, "strict": {"kind": "lexical", "metric": "exact_match"}},
+        "judges": {"noisy": {"kind": "imported", "label_noise": 0.05}, "strict": {"kind": "lexical", "metric": "exact_match"}},
         "filters": {
             "best": {"judge": "noisy", "keep": 20, "tasks": ["mini_train"], "models": ["solid"]},
             "chance": {"judge": "random", "keep": 20, "tasks": ["mini_train"], "models": ["solid"]},

@@ -1,4 +1,4 @@
-"""Verdicts imported from a file, such as human labels, and joined to the answers of a run."""
+"""Verdicts that exist already: those of a file, joined to the answers of a run, and the known truth of simulated answers."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -7,16 +7,19 @@ from typing import Any
 
 import pandas as pd
 
+from bert_judge.candidates.generators.protocol import Request
+from bert_judge.candidates.generators.simulated import simulate
+from bert_judge.candidates.stage import read_samples
 from bert_judge.importers import files
 from bert_judge.judges.protocol import Label, Row, decided, invalid
 from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.keyed_random import fraction
+from bert_judge.tasks.prompts import prompt
 from bert_judge.text.visible_text import strip_reasoning
 
 log = logging.getLogger(__name__)
 
 NO_VERDICT = "the file has no verdict for this answer"
-
-
 # Prefix of aspect columns in the frames of `importers.files`; other columns have no blank in their names.
 PREFIX = "aspect "
 
@@ -129,3 +132,39 @@ class AspectColumnsReader:
     def score(self, aspects: Mapping[str, float]) -> float:
         """Return the mean of the aspects, each scaled to [0, 1]."""
         return sum((value - self._low) / (self._high - self._low) for value in aspects.values()) / len(aspects)
+
+
+class SimulatedTruth:
+    """Implements `judges.protocol.Judge` for a simulated model: every answer is generated again, and with it its truth, which is
+    flipped for the share `label_noise` of the rows.
+
+    Raises:
+        InputError: the task table cannot be read, or an answer differs from the one that the model generates.
+    """
+
+    def __init__(self, spec: Mapping[str, Any], task_table: str | Path) -> None:
+        self.revisions: dict[str, str] = {}
+        self._spec = spec
+        self._task_table = task_table
+        self._samples = read_samples(task_table)
+
+    def judge(self, rows: Sequence[Row]) -> list[Label]:
+        """See `judges.protocol.Judge`."""
+        return [self._label(row) for row in rows]
+
+    def _label(self, row: Row) -> Label:
+        source, settings = self._spec["source"], self._spec["settings"]
+        if row.sample_id not in self._samples:
+            raise InputError(
+                f"{self._task_table}: has no question {row.sample_id}; delete the candidates of {row.model} and run again"
+            )
+        sample = self._samples[row.sample_id]
+        request = Request(row.sample_id, row.attempt, prompt(sample, source["family"], source["prompt_style"]), sample)
+        completion, truth = simulate(source["model"], source["settings"], request)
+        if completion.text != row.candidate:
+            raise InputError(
+                f"candidates of {row.model}: the answer to {row.sample_id} is {row.candidate!r:.60}, but the model generates "
+                f"{completion.text!r:.60}; delete this candidates table and run again"
+            )
+        flipped = fraction("flip", settings["seed"], row.model, row.sample_id, row.attempt) < settings["label_noise"]
+        return decided(float(truth != flipped), reason="simulated truth, flipped" if flipped else "simulated truth")

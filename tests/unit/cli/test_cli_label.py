@@ -83,7 +83,7 @@ def test_score_takes_judges_of_a_configuration(answers: Path, tmp_path: Path, se
     config(
         tmp_path / "judges.yaml",
         f"judges:\n  strict: {{kind: lexical, metric: exact_match}}\n  big: {{kind: llm, model: {block}, reasoning: false}}\n"
-        "  people: {kind: simulated}\n",
+        "  people: {kind: imported}\n",
     )
     done = run("score", answers, "--judge", "judges.yaml:strict", "--judge", "judges.yaml:big", "--judge", "contains")
     assert done.exit_code == 0, done.output
@@ -106,7 +106,7 @@ def test_score_takes_judges_of_a_configuration(answers: Path, tmp_path: Path, se
     ],
 )
 def test_judges_that_are_not_there(answers: Path, tmp_path: Path, told: str, says: str) -> None:
-    config(tmp_path / "judges.yaml", "judges: {people: {kind: simulated}, broken: {kind: lexical, metric: exact}}")
+    config(tmp_path / "judges.yaml", "judges: {people: {kind: imported}, broken: {kind: lexical, metric: exact}}")
     config(tmp_path / "list.yaml", "- judges")
     done = run("score", answers, "--judge", told)
     assert done.exit_code == 1 and says in done.stderr, done.stderr
@@ -114,9 +114,9 @@ def test_judges_that_are_not_there(answers: Path, tmp_path: Path, told: str, say
 
 
 def test_a_judge_that_only_a_run_has(answers: Path, tmp_path: Path) -> None:
-    config(tmp_path / "judges.yaml", "judges: {people: {kind: simulated}}")
+    config(tmp_path / "judges.yaml", "judges: {people: {kind: imported}}")
     done = run("score", answers, "--judge", "judges.yaml:people")
-    assert done.exit_code == 1 and "of kind simulated, which only judges the answers of a run" in done.stderr
+    assert done.exit_code == 1 and "of kind imported, which only judges the answers of a run" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[3]
 CONFIG = """
 models: {bing: {generator: simulated, p_correct: 0.5}}
 tasks: {test: [facts_test]}
-judges: {human: {kind: simulated}, lenient: {kind: lexical, metric: contains}}
+judges: {human: {kind: imported}, lenient: {kind: lexical, metric: contains}}
 scorers: [human, lenient]
 """
 

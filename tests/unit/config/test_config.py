@@ -406,7 +406,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         "scorers: 'human' has no verdicts on task 'exam'; add the task's file, or one file of verdicts, to judges.human.from",
     ),
     "truth about real models": (
-        {"judges/truth": {"kind": "simulated"}, "scorers": ["human", "truth"]},
+        {"judges/truth": {"kind": "imported"}, "scorers": ["human", "truth"]},
         "scorers: 'truth' judges simulated models only, and 'bing' is not simulated; name its labels with `from`, ",
     ),
 }

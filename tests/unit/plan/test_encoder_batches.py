@@ -19,7 +19,7 @@ CONFIG: dict[str, Any] = {
     "models": {"a": SIMULATED, "b": SIMULATED},
     "tasks": {"train": ["facts_train"], "test": ["facts_test", "word_problems_test", "multiple_choice_test"]},
     "datasets": {"mix": {"teacher": "truth", "tasks": ["facts_train"], "models": ["b"]}},
-    "judges": {"truth": {"kind": "simulated"}, "first": {"kind": "bert", "dataset": "mix"}},
+    "judges": {"truth": {"kind": "imported"}, "first": {"kind": "bert", "dataset": "mix"}},
     "scorers": ["truth", "first"],
 }
 NEEDED = {("first", "a", task) for task in CONFIG["tasks"]["test"]}

@@ -19,7 +19,7 @@ RAW: dict[str, Any] = {
     },
     "tasks": {"train": ["facts_train"], "test": ["facts_test"]},
     "judges": {
-        "truth": {"kind": "simulated"},
+        "truth": {"kind": "imported"},
         "contains": {"kind": "lexical", "metric": "contains"},
         "trained": {"kind": "bert", "dataset": "taught"},
     },

@@ -245,7 +245,7 @@ models: {ada: {generator: simulated, p_correct: 0.5, style: terse}}
 tasks: {test: [facts_test]}
 judges:
   contains: {kind: lexical, metric: contains}
-  truth: {kind: simulated}
+  truth: {kind: imported}
   later: {kind: bert, checkpoint: some/folder}
   pairs: {kind: pairwise, checkpoint: some/folder}
 scorers: [contains]
@@ -268,7 +268,7 @@ def test_the_judges_of_a_configuration_are_those_that_are_there(tmp_path: Path, 
     assert list(pool.pointwise) == ["contains"]
     assert list(pool.pairwise) == []
     assert "judge-pairs.json: no such file" in caplog.text
-    assert "not served: --judge truth: is of kind simulated" in caplog.text
+    assert "not served: --judge truth: is of kind imported" in caplog.text
     assert "judge-later.json: no such file; make it with bert-judge run" in caplog.text
     for name, line in (
         ("later", "make it with bert-judge run"),

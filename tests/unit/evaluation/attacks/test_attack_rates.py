@@ -193,7 +193,7 @@ def test_command_attacks_a_trained_judge(task: Path, tmp_path: Path, monkeypatch
 @pytest.mark.parametrize(
     ("judge", "task_name", "fault"),
     [
-        ("truth", None, "error: --judge truth: is of kind simulated, which only judges the answers of a run; choose another judge"),
+        ("truth", None, "error: --judge truth: is of kind imported, which only judges the answers of a run; choose another judge"),
         (
             "nobody",
             None,
@@ -284,7 +284,7 @@ def test_cascades_label_attacks_by_escalation() -> None:
     assert ("demo_judge", f"{ATTACKS}@both@demo_judge", "facts_test") in needed
     assert ATTACKS in outputs.answer_sources
     assert f"{ATTACKS}@both@demo_judge" in outputs.selections
-    with pytest.raises(ConfigError, match=r"attacks\.judges: 'teacher' is of kind simulated"):
+    with pytest.raises(ConfigError, match=r"attacks\.judges: 'teacher' is of kind imported"):
         plan.build_plan(with_cascade(judges=["regex_lenient", "teacher"]))
 
 
@@ -304,7 +304,7 @@ def test_targets_of_attacks() -> None:
         ({"judges": ["nobody"]}, "attacks.judges: 'nobody'"),
         (
             {"judges": ["truth"]},
-            "attacks.judges: 'truth' is of kind simulated and has no verdicts on attacks; choose another judge",
+            "attacks.judges: 'truth' is of kind imported and has no verdicts on attacks; choose another judge",
         ),
         ({"judges": []}, "attacks.judges"),
         ({"judges": ["demo_judge", "demo_judge"]}, "attacks.judges: 'demo_judge' is listed twice; remove one"),

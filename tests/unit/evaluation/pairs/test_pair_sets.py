@@ -45,7 +45,7 @@ CONFIG: dict[str, Any] = {
     "models": {name: {"generator": "simulated", "p_correct": 0.5} for name in ("b", "a", "c")},
     "tasks": {"train": ["facts_train"], "test": ["facts_test", "word_problems_test"]},
     "judges": {
-        "truth": {"kind": "simulated"},
+        "truth": {"kind": "imported"},
         "better": {"kind": "pairwise", "pairs": "learn"},
         "prompted": {"kind": "pairwise", "model": {"generator": "hf", "model": "minilm"}},
     },
@@ -93,7 +93,7 @@ def test_new_models_and_their_order_change_no_spec() -> None:
     [
         ({"scorers": ["better"]}, "scorers: 'better' is of kind pairwise"),
         ({"pairs__learn__gold": "better"}, "pairs.learn.gold: 'better' is of kind pairwise"),
-        ({"pairs__arena__judges": ["truth"]}, "pairs.arena.judges: 'truth' is of kind simulated"),
+        ({"pairs__arena__judges": ["truth"]}, "pairs.arena.judges: 'truth' is of kind imported"),
         ({"pairs__arena__judges": ["nobody"]}, "pairs.arena.judges: 'nobody' is not defined under judges"),
         ({"pairs__arena__tasks": ["elsewhere"]}, "pairs.arena.tasks: 'elsewhere' is listed neither"),
         ({"pairs__arena__tasks": ["facts_train"]}, "'better' is trained on answers to the same tasks (learn)"),

@@ -221,7 +221,7 @@ def test_broken_logit_bounds_give_one_line(folder: Path, tmp_path: Path, broken:
 
 def run(**settings: object) -> dict[str, object]:
     bert = {"kind": "bert", "dataset": "d", **settings}
-    return RUN | {"judges": {"truth": {"kind": "simulated"}, "bert": bert}}
+    return RUN | {"judges": {"truth": {"kind": "imported"}, "bert": bert}}
 
 
 def test_early_exit_changes_no_training_spec() -> None:

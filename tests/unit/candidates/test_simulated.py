@@ -13,8 +13,8 @@ from bert_judge import plan, tables
 from bert_judge.candidates.generators import Request
 from bert_judge.candidates.generators.simulated import STYLES, SimulatedGenerator, probability, simulate
 from bert_judge.config import Family, Style
+from bert_judge.judges.imported.judge import SimulatedTruth
 from bert_judge.judges.protocol import Row
-from bert_judge.judges.simulated.judge import SimulatedJudge
 from bert_judge.perturbations import simulated_answers
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.keyed_random import KeyedRandom, fraction, shuffled
@@ -249,17 +249,17 @@ def test_draws_repeat_and_lose_nothing(items: list[int], key: str) -> None:
 # --- the judge that knows the truth ---
 
 
-def judge_spec(style: object = "wordy", label_noise: float = 0.0, seed: int = 0, generator: str = "simulated") -> dict[str, object]:
+def judge_spec(style: object = "wordy", label_noise: float = 0.0, seed: int = 0) -> dict[str, object]:
     return {
         "judge": "truth",
         "model": "m",
         "task": "facts_train",
-        "settings": {"kind": "simulated", "label_noise": label_noise, "seed": seed},
+        "settings": {"kind": "imported", "label_noise": label_noise, "seed": seed},
         "source": {
             "model": "m",
             "task": "facts_train",
             "family": "short_answer",
-            "settings": {**settings(style), "generator": generator},
+            "settings": settings(style),
             "prompt_style": "soft",
         },
     }
@@ -294,7 +294,7 @@ def answered(style: object = "wordy") -> tuple[list[Row], list[bool]]:
 @pytest.mark.parametrize("style", [*ALL_STYLES, dict.fromkeys(ALL_STYLES, 1.0)], ids=str)
 def test_the_truth_is_found_again(style: object, task_table: Path) -> None:
     rows, truths = answered(style)
-    labels = SimulatedJudge(judge_spec(style), task_table).judge(rows)
+    labels = SimulatedTruth(judge_spec(style), task_table).judge(rows)
     assert [label.verdict == "correct" for label in labels] == truths
     assert [label.score for label in labels] == [float(truth) for truth in truths]
     assert {label.reason for label in labels} == {"simulated truth"}
@@ -302,33 +302,26 @@ def test_the_truth_is_found_again(style: object, task_table: Path) -> None:
 
 def test_the_stated_share_is_flipped_and_no_order_matters(task_table: Path) -> None:
     rows, truths = answered()
-    judge = SimulatedJudge(judge_spec(label_noise=0.2), task_table)
+    judge = SimulatedTruth(judge_spec(label_noise=0.2), task_table)
     labels = judge.judge(rows)
     assert judge.judge(rows[::-1])[::-1] == labels
     flipped = [(label.verdict == "correct") != truth for label, truth in zip(labels, truths, strict=True)]
     assert sum(flipped) / len(flipped) == pytest.approx(0.2, abs=0.06)
     assert [label.reason == "simulated truth, flipped" for label in labels] == flipped
-    other = SimulatedJudge(judge_spec(label_noise=0.2, seed=1), task_table).judge(rows)
+    other = SimulatedTruth(judge_spec(label_noise=0.2, seed=1), task_table).judge(rows)
     assert [a.verdict for a in other] != [a.verdict for a in labels]
-
-
-def test_models_that_are_not_simulated_have_no_known_truth(tmp_path: Path) -> None:
-    rows, _ = answered()
-    labels = SimulatedJudge(judge_spec(generator="hf"), tmp_path / "none.parquet").judge(rows[:3])
-    assert [(label.verdict, label.score) for label in labels] == [("invalid", None)] * 3
-    assert "m is not simulated" in str(labels[0].reason)
 
 
 def test_a_stale_answer_is_a_clear_error(task_table: Path) -> None:
     rows, _ = answered("terse")
     with pytest.raises(InputError, match=r"^candidates of m: .*delete this candidates table and run again$"):
-        SimulatedJudge(judge_spec("wordy"), task_table).judge(rows)
+        SimulatedTruth(judge_spec("wordy"), task_table).judge(rows)
 
 
 def test_an_unknown_question_is_a_clear_error(task_table: Path) -> None:
     row = Row("f" * 16, 0, "m", "?", ("x",), "x")
     with pytest.raises(InputError, match=r"task\.parquet: has no question ffff[^\n]*$"):
-        SimulatedJudge(judge_spec(), task_table).judge([row])
+        SimulatedTruth(judge_spec(), task_table).judge([row])
 
 
 # --- the default run ---
