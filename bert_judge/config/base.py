@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
-import yaml
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, model_validator
 
+from bert_judge.runtime.package_data import read_yaml
+
 # Relations between names, and the default of `augment`.
-NAMES: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("names.yaml").read_text("utf-8"))
+NAMES: dict[str, Any] = read_yaml(Path(__file__).with_name("names.yaml"))
 # A name becomes a folder name and a column name.
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._+-]*$"
 Name = Annotated[str, StringConstraints(pattern=NAME_PATTERN, max_length=100)]

@@ -4,14 +4,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from bert_judge.importers.answers import NO_REFERENCE, Answer, make_answers, parse_question
+from bert_judge.runtime.package_data import read_yaml
 from bert_judge.tables.readers import values
 from bert_judge.tables.readers.rows import Record
 from bert_judge.tables.readers.values import get_path
 
-MAPS: Mapping[str, Mapping[str, Any]] = yaml.safe_load(Path(__file__).with_name("maps.yaml").read_text("utf-8"))
+MAPS: Mapping[str, Mapping[str, Any]] = read_yaml(Path(__file__).with_name("maps.yaml"))
 
 
 class MapReader:

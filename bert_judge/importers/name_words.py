@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-import yaml
+from bert_judge.runtime.package_data import read_yaml
 
 # A part of a dotted name that says nothing about the role: the value in `output.value`.
 _VALUE = re.compile(r"(?<=\w)[./](?:value|text|content)$", re.IGNORECASE)
@@ -21,7 +21,7 @@ _REMARK_WORDS = ("gold", "correct", "model", "student")
 @cache
 def vocabulary() -> Mapping[str, Any]:
     """Return the lists of `column_names.yaml`, names without accents and words as sets."""
-    content = yaml.safe_load(Path(__file__).with_name("column_names.yaml").read_text("utf-8"))
+    content = read_yaml(Path(__file__).with_name("column_names.yaml"))
 
     def fold(value: Any) -> Any:
         if isinstance(value, Mapping):

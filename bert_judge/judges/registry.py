@@ -16,12 +16,11 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-import yaml
-
 import bert_judge.judges
 from bert_judge import text
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.outputs import canonical
+from bert_judge.runtime.package_data import read_yaml
 
 if TYPE_CHECKING:
     from bert_judge.config import Config, JudgeConfig, Model
@@ -315,7 +314,7 @@ def label_path(table: LabelTable) -> str:
 @cache
 def hash_data(*paths: Path) -> str:
     """Return a hash of what YAML files say, whatever their comments and layout."""
-    contents = [yaml.safe_load(path.read_text("utf-8")) for path in paths]
+    contents = [read_yaml(path) for path in paths]
     return hashlib.sha256(canonical({"contents": contents}).encode()).hexdigest()[:16]
 
 

@@ -8,11 +8,8 @@ checkpoint on the hub).
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import resources
 from pathlib import Path
 from typing import Any
-
-import yaml
 
 from bert_judge import tables
 from bert_judge.assets.prepare import GENERAL, GENERAL_FOLDER
@@ -20,12 +17,13 @@ from bert_judge.judges import registry
 from bert_judge.judges.registry import JudgeKind, LoadContext
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError, suggest
+from bert_judge.runtime.package_data import read_yaml
 
 log = logging.getLogger(__name__)
 RESULTS = Path("results")
 JUDGES = RESULTS / "judges"
 # The rules by name.
-RULES: Mapping[str, Mapping[str, Any]] = yaml.safe_load(resources.files(__package__).joinpath("rules.yaml").read_text("utf-8"))
+RULES: Mapping[str, Mapping[str, Any]] = read_yaml(Path(__file__).with_name("rules.yaml"))
 # The best rule over ten files of real answers (benchmarks/default_rule.py).
 DEFAULT_RULE = "contains"
 # Placeholder for the model and the task of answers of unknown origin.

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pydantic_core
-import yaml
 from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
@@ -19,6 +18,7 @@ from starlette.responses import FileResponse, JSONResponse
 
 from bert_judge import __version__
 from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.package_data import read_yaml
 from bert_judge.serve import bodies, decisions
 from bert_judge.serve.batcher import JudgeFailed
 from bert_judge.serve.guard import error_response
@@ -31,9 +31,9 @@ Answer = TypeVar("Answer")
 PAGE = Path(__file__).with_name("page")
 JudgeResponse = bodies.Judged | bodies.JudgedBatch | bodies.JudgedPair | bodies.JudgedPairs
 # Status → description, of all requests and of those with a body.
-REFUSALS = yaml.safe_load(Path(__file__).with_name("refusals.yaml").read_text("utf-8"))
+REFUSALS = read_yaml(Path(__file__).with_name("refusals.yaml"))
 # Of requests that are validated by `decisions`, whose errors say what can be answered.
-DECISION_SCHEMAS = yaml.safe_load(Path(__file__).with_name("decision_schemas.yaml").read_text("utf-8"))
+DECISION_SCHEMAS = read_yaml(Path(__file__).with_name("decision_schemas.yaml"))
 # Status for a request whose client disconnected before the answer, as in nginx.
 CLIENT_CLOSED_REQUEST = 499
 

@@ -9,8 +9,7 @@ import warnings
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
-from statsmodels.stats.proportion import proportion_confint
+from scipy import special
 
 from bert_judge.statistics.bootstrap import (
     CONFIDENCE,
@@ -42,8 +41,11 @@ def proportion(successes: ArrayLike, clusters: ArrayLike) -> Interval:
         return UNKNOWN
     share = float(hits.mean())
     effective_size = _effective_size(hits - share, clusters)
-    low, high = proportion_confint(share * effective_size, effective_size, alpha=1 - CONFIDENCE, method="wilson")
-    return Interval(share, min(float(low), share), max(float(high), share))
+    z = float(special.ndtri((1 + CONFIDENCE) / 2))
+    shrinkage = z**2 / effective_size
+    center = (share + shrinkage / 2) / (1 + shrinkage)
+    half = z * math.sqrt((share * (1 - share) + shrinkage / 4) / effective_size) / (1 + shrinkage)
+    return Interval(share, min(max(center - half, 0.0), share), max(min(center + half, 1.0), share))
 
 
 def proportion_lower_bound(successes: ArrayLike, clusters: ArrayLike, weights: ArrayLike | None = None) -> tuple[float, float]:
@@ -55,7 +57,7 @@ def proportion_lower_bound(successes: ArrayLike, clusters: ArrayLike, weights: A
     weight = np.ones(len(hits)) if weights is None else np.asarray(weights, float) / np.mean(np.asarray(weights, float))
     share = min(float((weight * hits).mean()), 1.0)
     size = _effective_size(hits - share, clusters, weight)
-    return share, float(proportion_confint(share * size, size, alpha=2 * (1 - CONFIDENCE), method="beta")[0])
+    return share, float(special.betaincinv(share * size, (1 - share) * size + 1, 1 - CONFIDENCE)) if share > 0 else 0.0
 
 
 def _effective_size(residuals: Floats, clusters: ArrayLike, weights: Floats | None = None) -> float:
@@ -77,7 +79,7 @@ def _effective_size(residuals: Floats, clusters: ArrayLike, weights: Floats | No
     robust = float((np.bincount(codes, weight * residuals) ** 2).sum()) * num_clusters / (num_clusters - 1)
     design_effect = max(robust / binomial, 1.0)
     quantile = (1 + CONFIDENCE) / 2
-    few_clusters = float((stats.t.ppf(quantile, n - 1) / stats.t.ppf(quantile, num_clusters - 1)) ** 2)
+    few_clusters = float((special.stdtrit(n - 1, quantile) / special.stdtrit(num_clusters - 1, quantile)) ** 2)
     return max(n / design_effect * few_clusters, 1.0)
 
 
@@ -101,7 +103,7 @@ def mean_of_clusters(sums: ArrayLike, rows: ArrayLike) -> Interval:
 def sign_test_p(more: ArrayLike, fewer: ArrayLike) -> Floats:
     """Return exact two-sided sign (McNemar) test p values from counts in favour of either side, any shape; 1 for no counts."""
     b, c = np.asarray(more), np.asarray(fewer)
-    return np.minimum(2 * stats.binom.cdf(np.minimum(b, c), b + c, 0.5), 1.0)
+    return np.minimum(2 * special.bdtr(np.minimum(b, c), b + c, 0.5), 1.0)
 
 
 def mcnemar_p(first: ArrayLike, second: ArrayLike) -> float:
@@ -124,7 +126,7 @@ def min_detectable_effect(sums: ArrayLike, rows: ArrayLike) -> float:
         return math.nan
     residuals = total - total.sum() / size.sum() * size
     error = math.sqrt(float((residuals**2).sum()) * n / (n - 1)) / size.sum()
-    return (stats.norm.ppf((1 + CONFIDENCE) / 2) + stats.norm.ppf(POWER)) * error if error > 0 else math.nan
+    return float(special.ndtri((1 + CONFIDENCE) / 2) + special.ndtri(POWER)) * error if error > 0 else math.nan
 
 
 def adjust_holm(p_values: ArrayLike) -> Floats:
@@ -149,6 +151,9 @@ def is_significant(p_adjusted: ArrayLike, low: ArrayLike, high: ArrayLike) -> ND
 
 def rank_correlation(first: ArrayLike, second: ArrayLike) -> float:
     """Return Kendall's tau-b of two lists of values; NaN for fewer than two, or if all values of one are equal."""
+    # It takes a third of a second to import, and certificates and scores do without.
+    from scipy import stats
+
     if np.size(first) < 2:
         return math.nan
     with warnings.catch_warnings():

@@ -1,10 +1,12 @@
 """Classification and calibration metrics: the one implementation that judges and the evaluation share.
 
-The order of arguments is scikit-learn's: truth first, then predictions or scores. scikit-learn is imported on first use.
+The order of arguments is scikit-learn's: truth first, then predictions or scores. The tests compare with scikit-learn, which is no
+part of the plain installation.
 """
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,9 +18,7 @@ THRESHOLDS = np.linspace(0.05, 0.95, 37)
 
 def accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     """Compute the share of predictions that equal the truth, shape (n,); NaN for no rows."""
-    from sklearn.metrics import accuracy_score
-
-    return float(accuracy_score(y_true, y_pred)) if np.size(y_true) else math.nan
+    return float(np.mean(np.asarray(y_true) == np.asarray(y_pred))) if np.size(y_true) else math.nan
 
 
 def macro_f1(
@@ -30,30 +30,44 @@ def macro_f1(
         y_true, y_pred: classes, shape (n,).
         labels: classes to average over; by default those that occur.
     """
-    from sklearn.metrics import f1_score
-
     if not np.size(y_true):
         return math.nan
-    return float(f1_score(y_true, y_pred, labels=labels, average="macro", zero_division=0, sample_weight=sample_weight))
+    classes, confusion = _confusion(y_true, y_pred, sample_weight)
+    sizes = confusion.sum(axis=0) + confusion.sum(axis=1)
+    f1 = 2 * np.diagonal(confusion) / np.where(sizes > 0, sizes, 1)
+    f1_of = dict(zip(classes.tolist(), f1.tolist(), strict=True))
+    return float(np.mean(f1 if labels is None else [f1_of.get(label, 0.0) for label in labels]))
 
 
 def cohen_kappa(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
     """Compute Cohen's kappa of two lists of classes, shape (n,); NaN if only one class occurs."""
-    from sklearn.metrics import cohen_kappa_score
-
-    if len(np.unique(np.concatenate([np.asarray(y_true), np.asarray(y_pred)]))) < 2:
+    classes, confusion = _confusion(y_true, y_pred, sample_weight)
+    if len(classes) < 2:
         return math.nan
-    return float(cohen_kappa_score(y_true, y_pred, sample_weight=sample_weight))
+    total = confusion.sum()
+    chance = float(confusion.sum(axis=0) @ confusion.sum(axis=1)) / total**2
+    return float((np.trace(confusion) / total - chance) / (1 - chance))
+
+
+def _confusion(y_true: ArrayLike, y_pred: ArrayLike, sample_weight: ArrayLike | None) -> tuple[NDArray[Any], Floats]:
+    """Return the classes that occur, sorted, and the weight of the rows of each pair, shape (true classes, predicted classes)."""
+    truth, predicted = np.asarray(y_true), np.asarray(y_pred)
+    classes, codes = np.unique(np.concatenate([truth, predicted]), return_inverse=True)
+    confusion = np.zeros((len(classes), len(classes)))
+    np.add.at(confusion, (codes[: len(truth)], codes[len(truth) :]), 1.0 if sample_weight is None else np.asarray(sample_weight))
+    return classes, confusion
 
 
 def auroc(y_true: ArrayLike, scores: ArrayLike) -> float:
     """Compute the area under the ROC curve of booleans and scores, shape (n,); NaN if only one class occurs."""
-    from sklearn.metrics import roc_auc_score
-
     truth = np.asarray(y_true, bool)
-    if truth.all() or not truth.any():
+    positives = int(truth.sum())
+    if positives in (0, len(truth)):
         return math.nan
-    return float(roc_auc_score(truth, np.asarray(scores, float)))
+    _, inverse, counts = np.unique(np.asarray(scores, float), return_inverse=True, return_counts=True)
+    # Mann and Whitney's statistic; equal scores share the mean of their ranks.
+    ranks = (np.cumsum(counts) - (counts - 1) / 2)[inverse]
+    return float((ranks[truth].sum() - positives * (positives + 1) / 2) / (positives * (len(truth) - positives)))
 
 
 def expected_calibration_error(y_true: ArrayLike, scores: ArrayLike) -> float:

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import yaml
+
+from bert_judge.runtime.package_data import read_yaml
 
 TEXTS = pa.list_(pa.string())
 NUMBERS = pa.map_(pa.string(), pa.float64())
@@ -75,7 +76,7 @@ def _read_schemas(content: Mapping[str, Any]) -> dict[str, Schema]:
 
 
 # The loader in C saves a tenth of a second at each start; not every build of PyYAML has it.
-_CONTENT = yaml.load(Path(__file__).with_name("schemas.yaml").read_text("utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+_CONTENT = read_yaml(Path(__file__).with_name("schemas.yaml"))
 # Table name → schema.
 SCHEMAS = _read_schemas(_CONTENT)
 # Closed sets of values: those of pair measures with their meaning.

@@ -7,11 +7,10 @@ abstaining is an answer like any other.
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
-from importlib import resources
+from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
-
+from bert_judge.runtime.package_data import read_yaml
 from bert_judge.text.choices import extract_choice
 from bert_judge.text.extraction import extract_final_answer, strip_markup
 from bert_judge.text.latex import boxed
@@ -55,7 +54,7 @@ class _Language(NamedTuple):
 
 @cache
 def _content() -> Mapping[str, Any]:
-    content: Mapping[str, Any] = yaml.safe_load(resources.files(__package__).joinpath("abstention.yaml").read_text("utf-8"))
+    content: Mapping[str, Any] = read_yaml(Path(__file__).with_name("abstention.yaml"))
     return content
 
 

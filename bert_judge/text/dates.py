@@ -9,15 +9,14 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
-import yaml
-
+from bert_judge.runtime.package_data import read_yaml
 from bert_judge.text.normalization import ROMAN, read_number_words
 from bert_judge.text.visible_text import normalize_text
 
-_TABLES: Mapping[str, Any] = yaml.safe_load(resources.files(__package__).joinpath("dates.yaml").read_text("utf-8"))
+_TABLES: Mapping[str, Any] = read_yaml(Path(__file__).with_name("dates.yaml"))
 _MONTHS = {name: month for month, names in _TABLES["months"].items() for name in names}
 # Characters of a text that are searched.
 MAX_CHARACTERS = 1_000

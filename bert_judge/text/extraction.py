@@ -8,11 +8,10 @@ import re
 from collections.abc import Iterable
 from decimal import Decimal
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import NamedTuple
 
-import yaml
-
+from bert_judge.runtime.package_data import read_yaml
 from bert_judge.text.latex import boxed, find_boxes
 from bert_judge.text.normalization import POINTER, is_pointer
 from bert_judge.text.visible_text import strip_reasoning
@@ -20,7 +19,7 @@ from bert_judge.text.visible_text import strip_reasoning
 
 @cache
 def phrases() -> dict[str, list[str]]:
-    phrases: dict[str, list[str]] = yaml.safe_load(resources.files(__package__).joinpath("phrases.yaml").read_text("utf-8"))
+    phrases: dict[str, list[str]] = read_yaml(Path(__file__).with_name("phrases.yaml"))
     return phrases
 
 

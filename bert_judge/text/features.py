@@ -12,14 +12,14 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
-from importlib.resources import files
 from operator import itemgetter
+from pathlib import Path
 from typing import TypeVar
 
 import joblib
 import numpy as np
-import yaml
 
+from bert_judge.runtime.package_data import read_yaml
 from bert_judge.text import choices, extraction
 from bert_judge.text.extraction import stated_answers, unwrap
 from bert_judge.text.normalization import normalize_words
@@ -261,7 +261,7 @@ _OVERLAP_FEATURES: Mapping[str, Callable[[_Text, _Text, frozenset[str]], float]]
 @cache
 def word_list(name: str) -> frozenset[str]:
     """Return one of the lists of `words.yaml`, normalised."""
-    lists = yaml.safe_load(files(__package__).joinpath("words.yaml").read_text("utf-8"))
+    lists = read_yaml(Path(__file__).with_name("words.yaml"))
     return frozenset(normalize_words(lists[name]))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from functools import lru_cache
 from pathlib import Path
 
-import yaml
+from bert_judge.runtime.package_data import read_yaml
 
 UNKNOWN_SCRIPT = "in a script that the judge was not trained on"
 UNKNOWN_LANGUAGE = "in a language that the judge was not trained on"
@@ -49,6 +49,6 @@ def _script(character: str) -> str:
 
 @lru_cache(maxsize=1)
 def _languages_by_word() -> Mapping[str, str]:
-    by_language: Mapping[str, list[str]] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8"))
+    by_language: Mapping[str, list[str]] = read_yaml(Path(__file__).with_suffix(".yaml"))
     shared = {word for word, count in Counter(word for words in by_language.values() for word in words).items() if count > 1}
     return {word: language for language, words in by_language.items() for word in words if word not in shared}

@@ -3,10 +3,9 @@
 import re
 import unicodedata
 from collections.abc import Sequence
-from importlib import resources
+from pathlib import Path
 
-import yaml
-
+from bert_judge.runtime.package_data import read_yaml
 from bert_judge.text.latex import boxed
 from bert_judge.text.normalization import ARTICLES, POINTER, join_scales, normalize_words
 
@@ -26,7 +25,7 @@ _GROUPED = re.compile(
 _SCALED = re.compile(r"(\d[\d,]*(?:\.\d+)?)(?:\s+(thousand|million|billion|trillion)\b|\s?([万萬亿億]))", re.IGNORECASE)
 _SUPERSCRIPTS = re.compile(r"[⁰¹²³⁴-⁹⁺⁻ⁿ]+")
 _VULGAR_FRACTION = re.compile(r"[¼-¾⅐-⅞]")
-_TABLES = yaml.safe_load(resources.files(__package__).joinpath("notation.yaml").read_text("utf-8"))
+_TABLES = read_yaml(Path(__file__).with_name("notation.yaml"))
 _SYMBOLS = str.maketrans(_TABLES["symbols"])
 _NOTATIONS = [(re.compile(pattern), replacement) for pattern, replacement in _TABLES["notations"]]
 _AND = re.compile(r",?\s+(?:and|or|&)\s+(?=[-\\\d(\[{a-zA-Z])")

@@ -2,10 +2,9 @@
 
 import re
 from functools import cache
-from importlib import resources
+from pathlib import Path
 
-import yaml
-
+from bert_judge.runtime.package_data import read_yaml
 from bert_judge.text.extraction import last_sentence, phrase_pattern, strip_markup
 
 # A reference of more words is no name of a result.
@@ -52,7 +51,7 @@ def _states(statement: str, answer: str) -> bool:
 @cache
 def _statements() -> dict[str, tuple[re.Pattern[str], re.Pattern[str]]]:
     """Return the patterns of the phrases and of the formulas of each statement."""
-    table = yaml.safe_load(resources.files(__package__).joinpath("notation.yaml").read_text("utf-8"))["statements"]
+    table = read_yaml(Path(__file__).with_name("notation.yaml"))["statements"]
     return {
         name: (
             re.compile("|".join(rf"(?<![a-zA-Z]){phrase}(?![a-zA-Z])" for phrase in forms["phrases"]), re.IGNORECASE),

@@ -12,15 +12,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from importlib import resources
+from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
-
+from bert_judge.runtime.package_data import read_yaml
 from bert_judge.text.normalization import read_number_words
 from bert_judge.text.visible_text import normalize_text
 
-_TABLES: Mapping[str, Any] = yaml.safe_load(resources.files(__package__).joinpath("quantities.yaml").read_text("utf-8"))
+_TABLES: Mapping[str, Any] = read_yaml(Path(__file__).with_name("quantities.yaml"))
 # A text with more characters is searched up to here.
 MAX_CHARACTERS = 4_000
 _MAX_EXPONENT = 300

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Mapping
-from importlib import resources
+from pathlib import Path
 
-import yaml
+from bert_judge.runtime.package_data import read_yaml
 
-_NAMES: Mapping[str, list[str]] = yaml.safe_load(resources.files(__package__).joinpath("units.yaml").read_text("utf-8"))
+_NAMES: Mapping[str, list[str]] = read_yaml(Path(__file__).with_name("units.yaml"))
 _SYMBOLS = {form: symbol for symbol, names in _NAMES.items() for name in names for form in (name, f"{name}s")}
 _SYMBOLS |= {symbol: symbol for symbol in _NAMES}
 # Normalisation has read a second as an ordinal.

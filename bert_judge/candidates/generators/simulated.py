@@ -7,11 +7,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from bert_judge.candidates.generators.protocol import Completion, Request, error_completion
 from bert_judge.perturbations import simulated_answers
 from bert_judge.runtime.keyed_random import KeyedRandom, fraction
+from bert_judge.runtime.package_data import read_yaml
 from bert_judge.tasks.prompts import MARKER, style_of
 
 SEPARATORS = ((", ", " or "), (", ", " and "), (" / ", " / "), ("; ", "; "))
@@ -65,7 +64,7 @@ class AnswerPlan:
 
 @cache
 def _phrases() -> dict[str, Sequence[str]]:
-    return yaml.safe_load((Path(__file__).parent / "simulated_phrases.yaml").read_text("utf-8"))
+    return read_yaml(Path(__file__).with_name("simulated_phrases.yaml"))
 
 
 def _terse(plan: AnswerPlan) -> str:

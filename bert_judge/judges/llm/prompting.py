@@ -13,15 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from bert_judge.judges.llm.verdicts import NEGATIVE, POSITIVE, normalize
 from bert_judge.judges.protocol import Row
+from bert_judge.runtime.package_data import read_yaml
 from bert_judge.tables import canonical
 
 CHOICES = (POSITIVE, NEGATIVE)
 
-PROMPTS: Mapping[str, Any] = yaml.safe_load(Path(__file__).with_name("prompts.yaml").read_text("utf-8"))
+PROMPTS: Mapping[str, Any] = read_yaml(Path(__file__).with_name("prompts.yaml"))
 INSTRUCTIONS = f"{PROMPTS['verdict']['instructions']}\n{PROMPTS['rules']}"
 REASONED, VERDICT_ONLY, RETRY = (PROMPTS["verdict"][name] for name in ("reasoned", "verdict_only", "retry"))
 

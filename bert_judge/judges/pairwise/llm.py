@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
 from bert_judge.candidates.generators.protocol import Completion, Request
 from bert_judge.judges.llm import verdicts
 from bert_judge.judges.llm.judge import PROBABILITY, PromptedJudge, Reading, ReplyFormat
@@ -18,6 +16,7 @@ from bert_judge.judges.llm.prompting import RenderedCandidate, references_sectio
 from bert_judge.judges.llm.verdicts import BARE_VERDICT, VERDICT_LINE, ParsedVerdict, normalize
 from bert_judge.judges.pairwise.protocol import OrderVerdict, Pair, Preference, combine_orders
 from bert_judge.judges.protocol import Row
+from bert_judge.runtime.package_data import read_yaml
 from bert_judge.runtime.resume import content_key
 from bert_judge.tasks import Sample
 
@@ -25,7 +24,7 @@ PLANTED_VERDICT = "an answer contains the same verdict line"
 VERDICT_SCORES = {"A": 1.0, "tie": 0.5, "B": 0.0}
 CHOICES = ("A", "B", "tie")
 
-PROMPTS: Mapping[str, str] = yaml.safe_load(Path(__file__).with_name("prompts.yaml").read_text("utf-8"))
+PROMPTS: Mapping[str, str] = read_yaml(Path(__file__).with_name("prompts.yaml"))
 # A longer line is no verdict; so the time is linear in the length of the text.
 MAX_LINE_LENGTH = 80
 _WORD = r"(?:(?i:(?:answer|assistant|response)\s)?(?P<letter>[AB])|(?i:a\s)?(?P<tie>(?i:tie)))"

@@ -5,17 +5,16 @@ families.yaml lists the families with their phrases; those that need code have a
 computes the error rates.
 """
 
-from importlib import resources
-
-import yaml
+from pathlib import Path
 
 from bert_judge.perturbations.attacks.family import AttackedQuestion, Family, fill_phrases
 from bert_judge.perturbations.attacks.generators import GENERATORS
+from bert_judge.runtime.package_data import read_yaml
 
 
 def load_families() -> dict[str, Family]:
     """Read families.yaml: name → family. Raises ValueError: a function has no family."""
-    themes = yaml.safe_load(resources.files(__package__).joinpath("families.yaml").read_text(encoding="utf-8"))
+    themes = read_yaml(Path(__file__).with_name("families.yaml"))
     families = {
         name: Family(name=name, theme=theme, generator=GENERATORS.get(name, fill_phrases), **entry)
         for theme, entries in themes.items()

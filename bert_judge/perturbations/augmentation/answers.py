@@ -3,11 +3,10 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
-
-import yaml
+from pathlib import Path
 
 from bert_judge.runtime.keyed_random import KeyedRandom
+from bert_judge.runtime.package_data import read_yaml
 from bert_judge.text.normalization import normalize_words
 from bert_judge.text.options import parse_options
 from bert_judge.text.word_metrics import contains
@@ -22,7 +21,7 @@ MONTHS = ["January", "February", "March", "April", "May", "June", "July", "Augus
 ASKS_FOR_PERSON = re.compile(r"\bwho(?:m|se)?\b", re.IGNORECASE)
 
 
-PHRASES: Mapping[str, list[str]] = yaml.safe_load(resources.files(__package__).joinpath("phrases.yaml").read_text("utf-8"))
+PHRASES: Mapping[str, list[str]] = read_yaml(Path(__file__).with_name("phrases.yaml"))
 
 
 @dataclass(frozen=True, repr=False)

@@ -10,13 +10,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-import yaml
-
 from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.package_data import read_yaml
 
 T = TypeVar("T")
 USER, ASSISTANT = "user", "assistant"
-_WORDS: Any = yaml.safe_load(Path(__file__).with_name("words.yaml").read_text("utf-8"))
+_WORDS: Any = read_yaml(Path(__file__).with_name("words.yaml"))
 _KEYS: Mapping[str, list[str]] = _WORDS["keys"]
 # Keys of a date in DROP, in the order in which it is written.
 _DATE = ("day", "month", "year")

@@ -6,11 +6,10 @@ import re
 import threading
 from collections.abc import Mapping
 from functools import cache, lru_cache
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
-import yaml
-
+from bert_judge.runtime.package_data import read_yaml
 from bert_judge.text.dates import is_moment
 from bert_judge.text.extraction import strip_markup, unwrap
 from bert_judge.text.latex_forms import find_expression, is_formula, rewrite_notation
@@ -19,7 +18,7 @@ from bert_judge.text.normalization import read_number_words
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.number import read_range, read_reference
 
-_TABLES: Mapping[str, Any] = yaml.safe_load(resources.files("bert_judge.text").joinpath("formulas.yaml").read_text("utf-8"))
+_TABLES: Mapping[str, Any] = read_yaml(Path(__file__).parents[1] / "formulas.yaml")
 # CPU seconds for one answer.
 _TIMEOUT = 5.0
 _MAX_CHARACTERS = 300

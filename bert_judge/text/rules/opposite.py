@@ -3,11 +3,10 @@
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
-import yaml
-
+from bert_judge.runtime.package_data import read_yaml
 from bert_judge.text.extraction import strip_markup, unwrap
 from bert_judge.text.normalization import normalize_words
 from bert_judge.text.rules.decision import Decision
@@ -29,7 +28,7 @@ _ALTERNATIVES = re.compile(r"\b((?:not |non-?)?[\w-]+)(?:,? or |, )((?:not |non-
 
 @cache
 def _content() -> Mapping[str, Any]:
-    content: Mapping[str, Any] = yaml.safe_load(resources.files("bert_judge.text").joinpath("opposites.yaml").read_text("utf-8"))
+    content: Mapping[str, Any] = read_yaml(Path(__file__).parents[1] / "opposites.yaml")
     return content
 
 

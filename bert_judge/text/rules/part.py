@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
-import yaml
-
+from bert_judge.runtime.package_data import read_yaml
 from bert_judge.text.extraction import unwrap
 from bert_judge.text.normalization import normalize_words
 from bert_judge.text.options import parse_options
 from bert_judge.text.rules.decision import Decision
 
-_TABLES: Mapping[str, Any] = yaml.safe_load(resources.files("bert_judge.text").joinpath("parts.yaml").read_text("utf-8"))
+_TABLES: Mapping[str, Any] = read_yaml(Path(__file__).parents[1] / "parts.yaml")
 _ASKS = {name: re.compile(rf"\b(?:{'|'.join(words)})\b", re.IGNORECASE) for name, words in _TABLES.items()}
 _PLACE = re.compile(r"[A-ZÀ-Þ][\w.'’ -]+,\s(?:[A-ZÀ-Þ][\w.'’ -]+)")
 _NAME = re.compile(r"[A-ZÀ-Þ][\w.'’-]+(?:\s[A-ZÀ-Þ][\w.'’-]*){1,3}")

@@ -3,10 +3,9 @@
 import re
 from collections.abc import Mapping
 from functools import cache, lru_cache
-from importlib import resources
+from pathlib import Path
 
-import yaml
-
+from bert_judge.runtime.package_data import read_yaml
 from bert_judge.text.extraction import strip_markup
 from bert_judge.text.rules.decision import Decision
 
@@ -27,7 +26,7 @@ _RESTRICTION = re.compile(
 
 @cache
 def _phrases() -> Mapping[str, list[str]]:
-    phrases: Mapping[str, list[str]] = yaml.safe_load(resources.files("bert_judge.text").joinpath("yes_no.yaml").read_text("utf-8"))
+    phrases: Mapping[str, list[str]] = read_yaml(Path(__file__).parents[1] / "yes_no.yaml")
     return phrases
 
 
