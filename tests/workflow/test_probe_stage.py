@@ -77,7 +77,7 @@ def test_a_new_aspect_and_a_second_probe_read_no_states(probed: Workspace, tmp_p
     before, config = features(run), run.config
     probe = config["judges"]["probe"]
     config["judges"]["probe"] = {**probe, "aspects": {"correctness": RIGHT, "other": RIGHT}}
-    config["judges"]["second"] = {**probe, "classifiers": ["forest"]}
+    config["judges"]["second"] = {**probe, "classifiers": ["linear_svm"]}
     run.configure(config)
     assert not [job for job in run.planned() if "Hidden states" in job]
     assert features(run) == before

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bert_judge.config import Config
 
 Pooling = Literal["mean", "last", "min", "max", "concat"]
-Classifier = Literal["logistic", "linear_svm", "rbf_svm", "forest", "mlp"]
+Classifier = Literal["logistic", "linear_svm"]
 PoolingList = Annotated[list[Pooling], Field(min_length=1)]
 Poolings = Annotated[PoolingList, BeforeValidator(as_list, json_schema_input_type=Pooling | PoolingList)]
 ClassifierList = Annotated[list[Classifier], Field(min_length=1)]

@@ -12,8 +12,6 @@ import numpy as np
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.neural_network import MLPClassifier
-from sklearn.utils.class_weight import compute_sample_weight
 
 from bert_judge.runtime.errors import InputError
 
@@ -62,7 +60,7 @@ class OrdinalClassifier(ClassifierMixin, BaseEstimator):
         """Shape (n, classes). A boundary that is likelier to be exceeded than a lower one gets the probability of the lower one."""
         if not self.boundaries_:
             return np.ones((len(X), 1))
-        above = np.stack([_probability_above(boundary, X) for boundary in self.boundaries_], axis=1)
+        above = expit(np.stack([boundary.decision_function(X) for boundary in self.boundaries_], axis=1))
         above = np.minimum.accumulate(above, axis=1)
         edges = np.concatenate([np.ones((len(above), 1)), above, np.zeros((len(above), 1))], axis=1)
         # After one confident error, calibration by likelihood would distrust every confident prediction.
@@ -71,19 +69,6 @@ class OrdinalClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
-
-
-def _probability_above(boundary: Any, rows: np.ndarray) -> np.ndarray:
-    if hasattr(boundary, "predict_proba"):
-        return boundary.predict_proba(rows)[:, 1]
-    return expit(boundary.decision_function(rows))
-
-
-class BalancedMLP(MLPClassifier):
-    """A multi-layer perceptron with balanced class weights, which scikit-learn's does not have."""
-
-    def fit(self, X: np.ndarray, y: np.ndarray) -> BalancedMLP:
-        return super().fit(X, y, sample_weight=compute_sample_weight("balanced", y))
 
 
 class CalibratedClassifier(ClassifierMixin, BaseEstimator):

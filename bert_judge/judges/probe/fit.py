@@ -7,16 +7,15 @@ from typing import Any, Protocol
 
 import numpy as np
 from sklearn.decomposition import PCA
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedGroupKFold, cross_val_score
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC, LinearSVC
+from sklearn.svm import LinearSVC
 
-from bert_judge.judges.probe.classifiers import BalancedMLP, CalibratedClassifier, OrdinalClassifier, Splits
+from bert_judge.judges.probe.classifiers import CalibratedClassifier, OrdinalClassifier, Splits
 from bert_judge.judges.probe.judge import LayerPooling
 from bert_judge.runtime.errors import InputError
 
@@ -26,14 +25,8 @@ Ranking = list[tuple[LayerPooling, float]]
 MAX_CANDIDATE_LAYERS = 8
 # Folds in which layers and settings are compared.
 INNER_FOLDS = 3
-# Classifier → settings to try; few, because each is fitted in every fold of every fold.
-GRIDS: Mapping[str, Mapping[str, Sequence[Any]]] = {
-    "logistic": {"C": [0.01, 0.1, 1.0]},
-    "linear_svm": {"C": [0.001, 0.01, 0.1]},
-    "rbf_svm": {"C": [1.0, 10.0]},
-    "forest": {"min_samples_leaf": [2, 8]},
-    "mlp": {"alpha": [0.1, 10.0]},
-}
+# Classifier → inverse regularisation strengths to try; few, because each is fitted in every fold of every fold.
+GRIDS: Mapping[str, Sequence[float]] = {"logistic": (0.01, 0.1, 1.0), "linear_svm": (0.001, 0.01, 0.1)}
 
 
 class StatesByLayer(Protocol):
@@ -130,7 +123,7 @@ def _fit_subset(
         raise InputError(f"aspects.{aspect.name}: too few questions for nested folds; lower `folds` or add questions")
     layers = forward_selection(states, subset, ranking, settings)
     features = concatenate(states, layers)[subset.indices]
-    pipeline = make_pipeline(make_classifiers(settings["seed"])["logistic"], features.shape[1], subset, settings)
+    pipeline = make_pipeline(features.shape[1], subset, settings)
     grid = parameter_grid(settings["classifiers"], aspect.head["head"], settings["seed"])
     with warnings.catch_warnings():
         # Settings that do not converge lose the search, and a fold may lack a rare class.
@@ -139,11 +132,10 @@ def _fit_subset(
         search = GridSearchCV(pipeline, grid, scoring="f1_macro", cv=subset.splits, refit=False).fit(features, subset.classes)
         pipeline.set_params(**search.best_params_)
         model = CalibratedClassifier(pipeline).fit(features, subset.classes, subset.splits)
-    best_settings = {key.rpartition("__")[2]: value for key, value in search.best_params_.items() if key != "classify"}
-    best = pipeline.named_steps["classify"]
-    best_type = type(best.base if isinstance(best, OrdinalClassifier) else best)
-    name = next(name for name, classifier in make_classifiers(0).items() if type(classifier) is best_type)
-    return FittedAspect(model, layers, name, best_settings, float(search.best_score_), ranking)
+    best = search.best_params_["classify"]
+    best = best.base if isinstance(best, OrdinalClassifier) else best
+    name = "linear_svm" if isinstance(best, LinearSVC) else "logistic"
+    return FittedAspect(model, layers, name, {"C": best.C}, float(search.best_score_), ranking)
 
 
 def rank_layers(states: StatesByLayer, subsets: Sequence[TrainingSubset], settings: Mapping[str, Any]) -> list[Ranking]:
@@ -179,23 +171,19 @@ def cross_validated_f1(features: np.ndarray, subset: TrainingSubset, settings: M
     # Before the first layer, the last token of a prompt is the same in all rows.
     if not subset.splits or (features == features[0]).all():
         return 0.0
-    pipeline = make_pipeline(make_classifiers(settings["seed"])["logistic"], features.shape[1], subset, settings)
+    pipeline = make_pipeline(features.shape[1], subset, settings)
     scores = cross_val_score(pipeline, features, subset.classes, scoring="f1_macro", cv=subset.splits, error_score="raise")
     return float(scores.mean())
 
 
-def make_classifiers(seed: int) -> dict[str, Any]:
-    """Return the classifiers by name, with balanced class weights."""
-    return {
-        "logistic": LogisticRegression(C=0.1, class_weight="balanced", max_iter=2000),
-        "linear_svm": LinearSVC(class_weight="balanced", random_state=seed, max_iter=5000),
-        "rbf_svm": SVC(class_weight="balanced", random_state=seed),
-        "forest": RandomForestClassifier(n_estimators=100, class_weight="balanced_subsample", random_state=seed),
-        "mlp": BalancedMLP(hidden_layer_sizes=(32,), max_iter=200, random_state=seed),
-    }
+def make_classifier(name: str, strength: float, seed: int) -> Any:
+    """Return a classifier with balanced class weights; `strength`: inverse of its regularisation."""
+    if name == "logistic":
+        return LogisticRegression(C=strength, class_weight="balanced", max_iter=2000)
+    return LinearSVC(C=strength, class_weight="balanced", random_state=seed, max_iter=5000)
 
 
-def make_pipeline(classifier: Any, width: int, subset: TrainingSubset, settings: Mapping[str, Any]) -> Pipeline:
+def make_pipeline(width: int, subset: TrainingSubset, settings: Mapping[str, Any]) -> Pipeline:
     """Impute, scale, reduce to as many principal components as every inner fold can have, and classify."""
     smallest = min((len(train) for train, _ in subset.splits), default=len(subset.indices))
     components = max(1, min(settings["pca_components"], width, smallest - 1))
@@ -204,20 +192,15 @@ def make_pipeline(classifier: Any, width: int, subset: TrainingSubset, settings:
             ("impute", SimpleImputer(keep_empty_features=True)),
             ("scale", StandardScaler()),
             ("reduce", PCA(components, random_state=settings["seed"])),
-            ("classify", classifier),
+            ("classify", make_classifier("logistic", 0.1, settings["seed"])),
         ]
     )
 
 
-def parameter_grid(names: Sequence[str], head: str, seed: int) -> list[dict[str, list[Any]]]:
-    """Return the parameter grids of the named classifiers for a pipeline."""
-    classifiers, prefix = make_classifiers(seed), "classify__"
-    if head == "ordinal":
-        classifiers, prefix = {name: OrdinalClassifier(base) for name, base in classifiers.items()}, "classify__base__"
-    return [
-        {"classify": [classifiers[name]], **{f"{prefix}{key}": list(values) for key, values in GRIDS[name].items()}}
-        for name in names
-    ]
+def parameter_grid(names: Sequence[str], head: str, seed: int) -> dict[str, list[Any]]:
+    """Return the named classifiers with all their strengths, as a parameter grid of the pipeline."""
+    classifiers = [make_classifier(name, strength, seed) for name in names for strength in GRIDS[name]]
+    return {"classify": [OrdinalClassifier(base) for base in classifiers] if head == "ordinal" else classifiers}
 
 
 def make_folds(classes: np.ndarray, questions: np.ndarray, num_folds: int, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -26,11 +26,9 @@ PROBE_FILE = "probe.json"
 # Types in a classifier file that skops does not trust by default.
 TRUSTED_TYPES = [
     *(f"{classifiers.__name__}.{name}Classifier" for name in ("AllClasses", "Calibrated", "Ordinal")),
-    f"{classifiers.__name__}.BalancedMLP",
     "numpy.dtype",
     "sklearn.calibration._CalibratedClassifier",
     "sklearn.calibration._SigmoidCalibration",
-    "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
 ]
 
 

@@ -26,7 +26,7 @@ def aspect_metrics(tested: bool = True) -> dict[str, Any]:
         if name != "probe"
     }
     head = {"head": "binary", "range": [0, 1], "positive_from": None}
-    common = {"head": head, "layers": [[3, "mean"]], "classifier": "forest", "cross_validation": metrics}
+    common = {"head": head, "layers": [[3, "mean"]], "classifier": "linear_svm", "cross_validation": metrics}
     return {**common, "test": metrics if tested else {}, "differences": differences if tested else {}}
 
 

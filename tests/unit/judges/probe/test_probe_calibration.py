@@ -9,14 +9,14 @@ import pytest
 import skops.io
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
-from sklearn.svm import SVC
+from sklearn.svm import LinearSVC
 
 from bert_judge.judges.probe.classifiers import AllClassesClassifier, CalibratedClassifier, OrdinalClassifier
 from bert_judge.judges.probe.judge import TRUSTED_TYPES
 
 ROWS = 240
 LOGISTIC = LogisticRegression(class_weight="balanced")
-BASES = pytest.mark.parametrize("base", [LOGISTIC, SVC(class_weight="balanced"), OrdinalClassifier(LOGISTIC)])
+BASES = pytest.mark.parametrize("base", [LOGISTIC, LinearSVC(class_weight="balanced"), OrdinalClassifier(LOGISTIC)])
 
 
 def simulate(lowest: int, count: int) -> tuple[np.ndarray, np.ndarray]:
