@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from bert_judge import tables
 from bert_judge.evaluation.score_tables import KEY, MODEL, group_by_family, load_verdicts
-from bert_judge.judges.cascade.escalation import deciding_judge
 from bert_judge.runtime.errors import InputError
 from bert_judge.statistics import intervals
 from bert_judge.statistics.bootstrap import Floats, Interval, merge_identical, percentile_interval, resample_totals
@@ -28,7 +27,7 @@ def build_cascades(spec: Mapping[str, Any], scores: Sequence[Path], labels: Mapp
     frame = frame[frame[f"{spec['gold']}_verdict"] != "invalid"]
     rows = []
     for cascade, judges in spec["cascades"].items():
-        escalations = _read_escalations(labels[cascade], judges)
+        escalations = _read_escalations(labels[cascade], judges[-1])
         answers = frame.merge(escalations, on=[MODEL, *KEY], how="left", validate="one_to_one")
         if answers[ESCALATED].isna().any():
             raise InputError(f"labels of {cascade}: an answer of the score tables is missing; delete these labels and run again")
@@ -37,11 +36,10 @@ def build_cascades(spec: Mapping[str, Any], scores: Sequence[Path], labels: Mapp
     tables.write(pd.DataFrame(rows, columns=tables.CASCADES.names), output, tables.CASCADES, spec)
 
 
-def _read_escalations(paths: Sequence[Path], judges: Sequence[str]) -> pd.DataFrame:
+def _read_escalations(paths: Sequence[Path], last_judge: str) -> pd.DataFrame:
     """Read for each answer whether the last judge was called."""
-    frame = pd.concat([tables.read(path, tables.LABELS)[[*KEY, "model", "reason"]] for path in paths], ignore_index=True)
-    escalated = frame["reason"].map(lambda reason: deciding_judge(reason, judges) == judges[-1])
-    return frame[KEY].assign(**{MODEL: frame["model"], ESCALATED: escalated.astype(bool)})
+    frame = pd.concat([tables.read(path, tables.LABELS)[[*KEY, "model", "decided_by"]] for path in paths], ignore_index=True)
+    return frame[KEY].assign(**{MODEL: frame["model"], ESCALATED: (frame["decided_by"] == last_judge).astype(bool)})
 
 
 def _evaluate(rows: pd.DataFrame, cascade: str, judges: Sequence[str], spec: Mapping[str, Any]) -> dict[str, Any]:

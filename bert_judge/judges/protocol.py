@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 KEY = list(tables.CANDIDATES.key)
-# Reason of a verdict on an empty answer, which no model is asked about.
-EMPTY_ANSWER = "empty answer"
+# Reason and flag of a verdict on an empty answer, which no model is asked about.
+EMPTY_ANSWER, EMPTY_FLAG = "empty answer", "empty_answer"
 # Reason of an invalid verdict: the model's arithmetic overflowed, or its weights are damaged.
 NOT_A_NUMBER = "the judge's score is not a number"
 # Codes of verdicts in arrays.
@@ -55,6 +55,8 @@ class Label:
         truncated: the judge did not see the whole row.
         aspects: aspect → value on its own scale, from a judge of aspects; aspects without a value are omitted.
         is_attempted: whether the answer attempts the question; None until `labels.judging` or the judge itself has told.
+        decided_by: part of the judge that decided, such as a rule module or the judge of a cascade; None if it has no parts.
+        flags: what a program should know of the row: `EMPTY_FLAG`, or one of `text.languages.UNFAMILIAR_FLAGS`.
     """
 
     verdict: str
@@ -66,6 +68,8 @@ class Label:
     completion_tokens: int | None = None
     aspects: Mapping[str, float] | None = None
     is_attempted: bool | None = None
+    decided_by: str | None = None
+    flags: tuple[str, ...] = ()
 
     @property
     def outcome(self) -> str:
@@ -81,7 +85,8 @@ class Label:
 def from_record(record: Mapping[str, Any]) -> Label:
     """Build a label from the values of `Label.to_record`."""
     aspects = record["aspects"]
-    return Label(**{**record, "aspects": None if aspects is None else {pair["aspect"]: pair["value"] for pair in aspects}})
+    pairs = None if aspects is None else {pair["aspect"]: pair["value"] for pair in aspects}
+    return Label(**{**record, "aspects": pairs, "flags": tuple(record["flags"])})
 
 
 def sum_known(counts: Iterable[int | None]) -> int | None:
@@ -100,6 +105,11 @@ def decided(score: float, threshold: float = 0.5, **details: object) -> Label:
     if not math.isfinite(score):
         return invalid(NOT_A_NUMBER)
     return Label("correct" if score >= threshold else "incorrect", score, **details)  # type: ignore[arg-type]
+
+
+def empty_answer(aspects: Mapping[str, float] | None = None) -> Label:
+    """Return the label of an empty answer."""
+    return decided(0.0, reason=EMPTY_ANSWER, flags=(EMPTY_FLAG,), aspects=aspects)
 
 
 # Columns of a label in a table.

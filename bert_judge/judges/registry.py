@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 RESULTS = Path("results")
 # Version of what the label stage does around every judge, such as removing reasoning; all labels and preferences depend on it.
-STAGE_VERSION = 1
+STAGE_VERSION = 2
 
 Spec = dict[str, Any]
 # (judge, model or selection of answers, task).

@@ -18,14 +18,14 @@ import numpy as np
 
 from bert_judge import tables
 from bert_judge.importers.answers import RecordReader
-from bert_judge.judges.protocol import EMPTY_ANSWER, NOT_ATTEMPTED, VERDICT_CODES, Label
+from bert_judge.judges.protocol import EMPTY_FLAG, NOT_ATTEMPTED, VERDICT_CODES, Label
 from bert_judge.labels.judge_loading import NamedJudge
 from bert_judge.labels.judging import LabelStore, judge_rows, parse_record
 from bert_judge.labels.writers import check_new_columns, open_writer
 from bert_judge.runtime import resume
 from bert_judge.runtime.program import program
 from bert_judge.tables.readers.rows import RowFile
-from bert_judge.text.languages import UNKNOWN_LANGUAGE, UNKNOWN_SCRIPT
+from bert_judge.text.languages import UNFAMILIAR_FLAGS
 
 # Rows held in memory at once, and rows per shard: the most that a kill can lose.
 CHUNK_ROWS, SHARD_ROWS = 4096, 256
@@ -153,12 +153,11 @@ class Tally:
             chunk["attempted"][:, index] = [label is not None and label.outcome != NOT_ATTEMPTED for label in column]
         self._chunks.append(chunk)
         for label in (label for column in labels for label in column if label is not None):
-            reason = label.reason or "no reason"
             if label.verdict == "invalid":
-                self.reasons[reason] += 1
-            elif reason != EMPTY_ANSWER:
+                self.reasons[label.reason or "no reason"] += 1
+            elif EMPTY_FLAG not in label.flags:
                 self.decided += 1
-            self.unfamiliar.update(text for text in (UNKNOWN_SCRIPT, UNKNOWN_LANGUAGE) if text in reason)
+            self.unfamiliar.update(text for text, flag in UNFAMILIAR_FLAGS.items() if flag in label.flags)
 
     def by_model(self) -> Iterator[tuple[str, str, ModelVerdicts]]:
         """Yield (judge, model, verdicts) for each judge and model, without skipped rows."""

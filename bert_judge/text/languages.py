@@ -11,6 +11,8 @@ from bert_judge.runtime.package_data import read_yaml
 
 UNKNOWN_SCRIPT = "in a script that the judge was not trained on"
 UNKNOWN_LANGUAGE = "in a language that the judge was not trained on"
+# Why a text is unfamiliar → flag of its label.
+UNFAMILIAR_FLAGS = {UNKNOWN_SCRIPT: "unknown_script", UNKNOWN_LANGUAGE: "unknown_language"}
 # Longer texts are recognised by their beginning.
 MAX_CHARACTERS = 2_000
 MIN_WORDS = 3

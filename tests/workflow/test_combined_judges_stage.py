@@ -50,7 +50,7 @@ def test_the_verdicts_are_those_of_whoever_was_sure(combined: Workspace, model: 
     asked = {"overlap": model, "encoder": model, "noisy": f"{model}@both@noisy"}
     said = {judge: table(combined, f"labels/{judge}/{name}/mini_test.parquet") for judge, name in asked.items()}
     verdicts = {judge: labels.set_index("sample_id")["verdict"] for judge, labels in said.items()}
-    deciders = found["reason"].str.extract(r"^decided by (\w+)")[0]
+    deciders = found["decided_by"]
     assert found["verdict"].tolist() == [verdicts[judge][i] for judge, i in zip(deciders, found["sample_id"], strict=True)]
     assert said["noisy"]["sample_id"].tolist() == found.loc[deciders == "noisy", "sample_id"].tolist()
     assert table(combined, f"scores/{model}/mini_test.parquet")["both_verdict"].tolist() == found["verdict"].tolist()

@@ -23,13 +23,13 @@ from bert_judge.encoder.inference import EncoderOutput, Engine
 from bert_judge.encoder.judge_folder import CHECKSUMS, TREES_FILE, find_folder, resolve_checkpoint, write_checksums
 from bert_judge.judges.bert import BertJudgeConfig, stacker
 from bert_judge.judges.bert.trees import Trees
-from bert_judge.judges.protocol import BACKEND, Label, Row, decided
+from bert_judge.judges.protocol import BACKEND, Label, Row, decided, empty_answer
 from bert_judge.runtime.errors import InputError
 from bert_judge.statistics.metrics import classification_metrics
 from bert_judge.text import TEXT_VERSION
 from bert_judge.text.answer_text import normalize_inputs
 from bert_judge.text.features import FeatureExtractor, is_truncated
-from bert_judge.text.languages import unfamiliar_text
+from bert_judge.text.languages import UNFAMILIAR_FLAGS, unfamiliar_text
 from bert_judge.text.rules import Decision, decide
 from bert_judge.text.visible_text import is_blank_answer, normalize_text
 
@@ -41,6 +41,8 @@ PRIOR_ROWS = 100
 # Score of an answer that a rule module accepts, and one minus that of an answer that it rejects: their measured error is below 1%.
 RULE_SCORE = 0.99
 EARLY_EXIT_REASON = "decided by features (early exit)"
+# What decides where no rule module does: the encoder together with the trees, or the trees alone (early exit).
+ENCODER, FEATURES = "encoder", "features"
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ class Prediction:
         raw_scores: sigmoid of the encoder's logit, in [0, 1]; NaN where the encoder was skipped.
         truncated: text was cut, for the encoder or, where it was skipped, for the features.
         tokens: encoder tokens over all references; 0 where the encoder was skipped.
+        decided_by: `ENCODER`, `FEATURES` where the encoder was skipped, or the rule module that decided.
         reasons: of the rule module that decided, such as "number: 1,000 = 1000"; None where none did.
     """
 
@@ -59,6 +62,7 @@ class Prediction:
     raw_scores: np.ndarray
     truncated: np.ndarray
     tokens: np.ndarray
+    decided_by: np.ndarray
     reasons: np.ndarray
 
 
@@ -194,12 +198,20 @@ class BERTJudge:
         rows = np.flatnonzero([decision is None for decision in decisions])
         undecided = self._explain_undecided(texts.select(rows))
         n = len(decisions)
-        prediction = Prediction(np.zeros(n), np.full(n, np.nan), np.zeros(n, bool), np.zeros(n, int), np.full(n, None, object))
+        prediction = Prediction(
+            scores=np.zeros(n),
+            raw_scores=np.full(n, np.nan),
+            truncated=np.zeros(n, bool),
+            tokens=np.zeros(n, int),
+            decided_by=np.full(n, None, object),
+            reasons=np.full(n, None, object),
+        )
         for name, values in vars(undecided).items():
             getattr(prediction, name)[rows] = values
         for row, decision in enumerate(decisions):
             if decision is not None:
                 prediction.scores[row] = RULE_SCORE if decision.correct else 1 - RULE_SCORE
+                prediction.decided_by[row] = decision.module
                 prediction.reasons[row] = f"{decision.module}: {decision.reason}"
         return prediction
 
@@ -244,16 +256,24 @@ class BERTJudge:
         )
         columns = [column.tolist() for column in vars(prediction).values()]
         labels = iter([self._label(*values) for values in zip(answered, *columns, strict=True)])
-        return [decided(0.0, reason="empty answer") if is_blank else next(labels) for is_blank in blank]
+        return [empty_answer() if is_blank else next(labels) for is_blank in blank]
 
-    def _label(self, row: Row, score: float, raw_score: float, truncated: bool, tokens: int, rule: str | None) -> Label:
-        reasons = [rule] if rule else [] if tokens else [EARLY_EXIT_REASON]
+    def _label(
+        self, row: Row, score: float, raw_score: float, truncated: bool, tokens: int, decided_by: str, rule: str | None
+    ) -> Label:
         text = "\n".join((row.question, row.candidate, *row.references))
-        if unfamiliar := unfamiliar_text(text, self.checkpoint.metadata.languages):
-            reasons.append(unfamiliar)
-        raw = json.dumps({"raw_score": raw_score}) if tokens else None
-        reason = "; ".join(reasons) or None
-        return decided(score, self.threshold, truncated=truncated, prompt_tokens=tokens, raw=raw, reason=reason)
+        unfamiliar = unfamiliar_text(text, self.checkpoint.metadata.languages)
+        reasons = [rule, EARLY_EXIT_REASON if decided_by == FEATURES else None, unfamiliar]
+        return decided(
+            score,
+            self.threshold,
+            truncated=truncated,
+            prompt_tokens=tokens,
+            raw=json.dumps({"raw_score": raw_score}) if tokens else None,
+            reason="; ".join(filter(None, reasons)) or None,
+            decided_by=decided_by,
+            flags=(UNFAMILIAR_FLAGS[unfamiliar],) if unfamiliar else (),
+        )
 
     def fit(
         self,
@@ -476,4 +496,11 @@ def _assemble_prediction(scores: np.ndarray, rows: np.ndarray, encoded: EncoderO
     truncated[rows] = encoded.truncated
     for i in np.flatnonzero(tokens == 0).tolist():
         truncated[i] = is_truncated(*pairs[i])
-    return Prediction(np.where(blank, 0.0, scores), raw_scores, truncated, tokens, np.full(len(scores), None, object))
+    return Prediction(
+        scores=np.where(blank, 0.0, scores),
+        raw_scores=raw_scores,
+        truncated=truncated,
+        tokens=tokens,
+        decided_by=np.where(tokens > 0, ENCODER, FEATURES).astype(object),
+        reasons=np.full(len(scores), None, object),
+    )

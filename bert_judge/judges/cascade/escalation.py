@@ -3,7 +3,7 @@
 import json
 import logging
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,17 +37,6 @@ class DecisionThresholds:
         # Comparisons with NaN are false.
         confident = ((verdict == "incorrect") & (score <= low)) | ((verdict == "correct") & (score >= high))
         return np.asarray(confident, dtype=bool)
-
-
-def format_reason(judge: str, reason: str | None = None) -> str:
-    """Build the reason of a cascade's label: the judge that decided, and that judge's own reason."""
-    return f"decided by {judge}: {reason}" if reason else f"decided by {judge}"
-
-
-def deciding_judge(reason: str | None, judges: Iterable[str]) -> str | None:
-    """Return the judge that `format_reason` named in a label's reason; None if it names none of them."""
-    prefix = (reason or "").split(":")[0]
-    return next((judge for judge in judges if prefix == format_reason(judge)), None)
 
 
 def load_thresholds(path: str | Path) -> tuple[dict[str, DecisionThresholds], str]:
@@ -90,9 +79,7 @@ def label_cascade(
     decided = _decide(answers, labels, cascade).sort_index()
     merged = pd.concat([answers[[*KEY, "model"]].assign(judge=spec["judge"]), decided], axis=1)
     tables.write(merged, output, tables.LABELS, spec, tables.merge_revisions([path for _, path in labels]))
-    judges = [judge for judge, _ in labels]
-    counts = decided["reason"].map(lambda reason: deciding_judge(reason, judges)).value_counts()
-    summary = ", ".join(f"{judge} decided {count}" for judge, count in counts.items())
+    summary = ", ".join(f"{judge} decided {count}" for judge, count in decided["decided_by"].value_counts().items())
     log.info("%s on %s, %s: %s", spec["judge"], spec["model"], spec["task"], summary)
 
 
@@ -111,7 +98,6 @@ def _decide(answers: pd.DataFrame, labels: Sequence[JudgeLabels], cascade: str |
             # An answer whose generation failed is not escalated.
             has_failed = (remaining["status"] == "error").to_numpy()
             is_confident = has_failed | thresholds[judge].is_confident(rows["verdict"], rows["score"])
-        reasons = [format_reason(judge, None if pd.isna(reason) else reason) for reason in rows["reason"]]
-        decided.append(rows.assign(**tokens.astype("Int64"), reason=reasons)[is_confident][LABEL_COLUMNS])
+        decided.append(rows.assign(**tokens.astype("Int64"), decided_by=judge)[is_confident][LABEL_COLUMNS])
         remaining = remaining[~is_confident]
     return pd.concat(decided)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bert_judge.judges.lexical import LexicalJudgeConfig
-from bert_judge.judges.protocol import Label, Row, decided, invalid
+from bert_judge.judges.protocol import Label, Row, decided, empty_answer, invalid
 from bert_judge.text import choices, extraction
 from bert_judge.text.answer_text import read_answer, read_references
 from bert_judge.text.extraction import is_same_text, names_another_unit, unwrap
@@ -102,9 +102,9 @@ class LexicalJudge:
         if may_be_identical and any(is_same_text(reference, text) for reference in (*row.references, *references)):
             return decided(1.0, reason="identical", raw=text[:_MAX_RAW])
         if is_blank_answer(text, references):
-            return decided(0.0, reason="empty answer")
+            return empty_answer()
         if self.settings.normalize and self._is_lenient and (decision := self._decide_by_content(row.question, references, text)):
-            return decided(float(decision.correct), reason=decision.reason, raw=text[:_MAX_RAW])
+            return decided(float(decision.correct), reason=decision.reason, raw=text[:_MAX_RAW], decided_by=decision.module)
         answer, extractor = self._extract(text, expected)
         if answer is None:
             return invalid(extractor)

@@ -9,7 +9,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from bert_judge.candidates.generators.protocol import Completion, Generator, Request
 from bert_judge.judges.llm import prompting, verdicts
 from bert_judge.judges.llm.verdicts import REASONING_TRUNCATED
-from bert_judge.judges.protocol import EMPTY_ANSWER, Label, Row, decided, invalid, sum_known
+from bert_judge.judges.protocol import Label, Row, decided, empty_answer, invalid, sum_known
 from bert_judge.tasks import Sample
 
 log = logging.getLogger(__name__)
@@ -143,7 +143,7 @@ class LLMJudge(PromptedJudge[RowCase]):
     def _label_without_model(self, row: Row) -> Label | None:
         if not row.references:
             return invalid("the question has no reference")
-        return None if row.candidate.strip() else decided(0.0, reason=EMPTY_ANSWER)
+        return None if row.candidate.strip() else empty_answer()
 
     def _label(self, case: RowCase, reply: Reply) -> Label:
         reading = reply.reading

@@ -14,7 +14,7 @@ from typing import Any
 from bert_judge.candidates.generators.protocol import Completion, Generator, Request
 from bert_judge.judges.llm import prompting, verdicts
 from bert_judge.judges.llm.judge import LLMJudge, Reading, ReplyFormat, RowCase
-from bert_judge.judges.protocol import EMPTY_ANSWER, Label, Row, decided
+from bert_judge.judges.protocol import Label, Row, empty_answer
 from bert_judge.tasks import Sample
 
 PROMPTS = prompting.PROMPTS["rubric"]
@@ -41,7 +41,7 @@ class RubricJudge(LLMJudge):
 
     def _label_without_model(self, row: Row) -> Label | None:
         lowest = {aspect: float(low) for aspect, (low, _) in self.ranges.items()}
-        return None if row.candidate.strip() else decided(0.0, reason=EMPTY_ANSWER, aspects=lowest)
+        return None if row.candidate.strip() else empty_answer(aspects=lowest)
 
     def _reply_formats(self) -> tuple[ReplyFormat, ReplyFormat]:
         form = "{" + ", ".join(f'"{aspect}": …' for aspect in self.ranges) + "}"

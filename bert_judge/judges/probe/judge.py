@@ -18,7 +18,7 @@ from skops.io.exceptions import UntrustedTypesFoundException
 from bert_judge import tables
 from bert_judge.judges.probe import classifiers
 from bert_judge.judges.probe.features import FeatureTable, combine_poolings
-from bert_judge.judges.protocol import EMPTY_ANSWER, Label, Row, decided
+from bert_judge.judges.protocol import EMPTY_ANSWER, EMPTY_FLAG, Label, Row, decided
 from bert_judge.runtime.errors import InputError
 
 LayerPooling = tuple[int, str]
@@ -111,7 +111,8 @@ class Probe:
         lowest = {name: 0.0 if head.spec["head"] == "binary" else float(head.spec["range"][0]) for name, head in self.heads.items()}
         not_empty = [row for row in rows if row.candidate.strip()]
         labels = iter(self._classify(not_empty) if not_empty else [])
-        return [next(labels) if row.candidate.strip() else self._to_label(lowest, reason=EMPTY_ANSWER) for row in rows]
+        empty = self._to_label(lowest, reason=EMPTY_ANSWER, flags=(EMPTY_FLAG,))
+        return [next(labels) if row.candidate.strip() else empty for row in rows]
 
     def _classify(self, rows: Sequence[Row]) -> list[Label]:
         values: dict[str, np.ndarray] = {}

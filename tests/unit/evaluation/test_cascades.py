@@ -12,7 +12,6 @@ from score_files import SCORE, VERDICT, write_scores
 
 from bert_judge import tables
 from bert_judge.evaluation.cascades import build_cascades
-from bert_judge.judges.cascade.escalation import format_reason
 from bert_judge.report import optional_sections
 from bert_judge.runtime.errors import InputError
 
@@ -29,14 +28,14 @@ SPEC: dict[str, Any] = {
 }
 
 
-def run(folder: Path, gold: str = GOLD, spec: dict[str, Any] = SPEC, reasons: list[str | None] | None = None) -> pd.DataFrame:
+def run(folder: Path, gold: str = GOLD, spec: dict[str, Any] = SPEC, deciders: list[str | None] | None = None) -> pd.DataFrame:
     scores, labels = [], []
     for task in ("t", "u"):
         columns = {"gold": gold, "cheap": CHEAP, "dear": DEAR, "both": DEAR}
         scores.append(write_scores(folder / "scores", "m", task, {name: columns[name] for name in spec["judges"]}))
         ids = pd.read_parquet(scores[-1])["sample_id"]
-        told = reasons or [format_reason("dear" if n in DECIDED_BY_DEAR else "cheap") for n in range(10)]
-        frame = pd.DataFrame({"sample_id": ids, "attempt": 0, "model": "m", "judge": "both", "reason": told})
+        decided_by = deciders or ["dear" if n in DECIDED_BY_DEAR else "cheap" for n in range(10)]
+        frame = pd.DataFrame({"sample_id": ids, "attempt": 0, "model": "m", "judge": "both", "decided_by": decided_by})
         frame = frame.assign(
             verdict=[VERDICT[v] for v in DEAR],
             outcome=[VERDICT[v] for v in DEAR],
@@ -46,7 +45,10 @@ def run(folder: Path, gold: str = GOLD, spec: dict[str, Any] = SPEC, reasons: li
         )
         labels.append(folder / f"labels-{task}.parquet")
         tables.write(
-            frame.assign(prompt_tokens=None, completion_tokens=None, aspects=None), labels[-1], tables.LABELS, {"task": task}
+            frame.assign(reason=None, flags=None, prompt_tokens=None, completion_tokens=None, aspects=None),
+            labels[-1],
+            tables.LABELS,
+            {"task": task},
         )
     build_cascades(spec, scores, {"both": labels}, folder / "cascades.parquet")
     return tables.read(folder / "cascades.parquet", tables.CASCADES).set_index(["level", "group"])

@@ -20,7 +20,13 @@ def labels(path: Path, judge: str, tokens: list[tuple[int | None, int | None]], 
         sample_id=[f"{n:016x}" for n in range(len(tokens))], attempt=0, model="m", judge=judge, reason=None, raw=None
     )
     frame = frame.assign(
-        verdict=verdicts[: len(tokens)], outcome=verdicts[: len(tokens)], truncated=False, score=None, aspects=None
+        verdict=verdicts[: len(tokens)],
+        outcome=verdicts[: len(tokens)],
+        truncated=False,
+        score=None,
+        aspects=None,
+        decided_by=None,
+        flags=None,
     )
     table = path / "results" / "labels" / judge / "m" / "t.parquet"
     table = table if not table.exists() else table.with_name("u.parquet")

@@ -46,6 +46,8 @@ def write(folder: Path, name: str, tokens: tuple[int, int] | None, seconds: floa
         reasoning=None,
         status="ok",
         reason=None,
+        decided_by=None,
+        flags=None,
         judge="j",
         verdict="correct",
         outcome="correct",

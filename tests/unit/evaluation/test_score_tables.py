@@ -46,6 +46,8 @@ def labels(judge: str, verdicts: dict[str, str], model: str = "ada") -> pd.DataF
             "prompt_tokens": None,
             "completion_tokens": None,
             "aspects": None,
+            "decided_by": None,
+            "flags": None,
         }
     )
 

@@ -41,6 +41,7 @@ def written(folder: Path, answers: Sequence[Answer], model: str = "m", task: str
             "score": score,
             "raw": None,
             "truncated": False,
+            "flags": [],
         }
         for question, attempt, candidate, status, score in answers
     ]

@@ -150,7 +150,7 @@ def labels(frame: pd.DataFrame, judge: str, scores: Sequence[float]) -> pd.DataF
     labelled = frame[["sample_id", "attempt", "model"]].assign(
         judge=judge, verdict=outputs.verdicts, outcome=outputs.verdicts, score=outputs.scores, reason=None, raw=None
     )
-    return labelled.assign(truncated=False, prompt_tokens=5, completion_tokens=None, aspects=None)
+    return labelled.assign(truncated=False, prompt_tokens=5, completion_tokens=None, aspects=None, decided_by=None, flags=None)
 
 
 def write(folder: Path, name: str, frame: pd.DataFrame, schema: tables.Schema) -> Path:
@@ -195,7 +195,7 @@ def test_nothing_escalated_is_an_empty_table(tmp_path: Path, fitted: Path) -> No
     escalated = tables.read(tmp_path / "escalated.parquet", tables.CANDIDATES)
     expensive = write(tmp_path, "expensive", labels(escalated, "expensive", []), tables.LABELS)
     stage.label_cascade(SPEC, candidates, [("cheap", cheap), ("expensive", expensive)], fitted, tmp_path / "both.parquet")
-    assert tables.read(tmp_path / "both.parquet", tables.LABELS)["reason"].unique().tolist() == ["decided by cheap"]
+    assert tables.read(tmp_path / "both.parquet", tables.LABELS)["decided_by"].unique().tolist() == ["cheap"]
 
 
 def test_labels_of_decided_answers_are_ignored(tmp_path: Path, fitted: Path) -> None:
