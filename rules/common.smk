@@ -422,8 +422,8 @@ def claim_summary():
 def show_results():
     """Print the standings and the paths of the pages, if this run has written them."""
     if Path(STANDINGS).exists() and Path(STANDINGS).stat().st_mtime >= STARTED:
-        from bert_judge.cli.show_standings import show
+        from bert_judge.cli.show import print_standings
 
-        show(Path(STANDINGS))
+        print_standings(Path(STANDINGS))
     for line in summaries.new_pages(STARTED):
         print(line)

@@ -56,7 +56,7 @@ def generate(
     if backend not in BACKENDS:
         raise InputError(f"--backend {backend}: unknown backend; available: {', '.join(BACKENDS)}; or set --server")
     columns = find_columns(open_rows(file), without_none(question=question, references=references), REQUIRED)
-    from bert_judge.cli.quickstart import configurations
+    from bert_judge.cli import configurations
     from bert_judge.judges.probe import short_name
 
     name = short_name(model)
@@ -93,7 +93,7 @@ def _generate(raw: Mapping[str, Any], name: str, work: Path) -> Path:
     from bert_judge import plan
     from bert_judge.assets.prepare import prepare
     from bert_judge.candidates.stage import generate_candidates, load_model
-    from bert_judge.cli.quickstart.configurations import FILE
+    from bert_judge.cli.configurations import FILE
     from bert_judge.tasks.build import build_task
 
     planned = plan.build_plan(raw)

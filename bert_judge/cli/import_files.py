@@ -12,19 +12,19 @@ from bert_judge import tables
 from bert_judge.assets.prepare import resolve_files
 from bert_judge.cli.options import Force
 from bert_judge.cli.terminal import echo, log
-from bert_judge.importers import column_names, frameworks, judgelm
-from bert_judge.importers.answers import Answer, make_column_reader
+from bert_judge.importers import column_names, frameworks
+from bert_judge.importers.answers import Answer, find_suspicious_input, make_column_reader
 from bert_judge.importers.companion_files import CompanionFiles, make_joining_reader, references_by_id
 from bert_judge.importers.frameworks import FRAMEWORKS, ImportStats
+from bert_judge.importers.judge_benchmarks import PAIR_COLUMNS, JudgeLMPairReader
 from bert_judge.importers.plain_rows import SCHEMA, write_rows
-from bert_judge.importers.suspicious_input import find_suspicious_input
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import values
 from bert_judge.tables.readers.rows import open_rows
 
 ROWS = "rows"
 PAIR_TYPES = {"reference": pa.list_(pa.string()), "grade_a": pa.float64(), "grade_b": pa.float64()}
-PAIR_SCHEMA = pa.schema([(name, PAIR_TYPES.get(name, pa.string())) for name in judgelm.PAIR_COLUMNS])
+PAIR_SCHEMA = pa.schema([(name, PAIR_TYPES.get(name, pa.string())) for name in PAIR_COLUMNS])
 
 
 def import_(
@@ -107,7 +107,7 @@ def _read_pairs(path: Path, format: str | None, references: Path | None, task: s
     """Yield the pairs of one file, then print what was lost."""
     if (format or frameworks.open_answers(path).framework) != "judgelm":
         raise InputError(f"{path}: not a JudgeLM file; a file with two answers per row needs no import, see `pairs`")
-    read_pairs, stats = judgelm.JudgeLMPairReader(path, references_by_id(references)), ImportStats()
+    read_pairs, stats = JudgeLMPairReader(path, references_by_id(references)), ImportStats()
     for _, record in open_rows(path).records():
         try:
             pairs = list(read_pairs(record))

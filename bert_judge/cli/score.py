@@ -29,10 +29,9 @@ from bert_judge.cli.options import (
 )
 from bert_judge.cli.terminal import console, echo, format_interval, format_number, format_percent, log, make_table, progress
 from bert_judge.importers import column_names
-from bert_judge.importers.answers import NO_REFERENCE, RecordReader, SkippedRecord, make_column_reader
+from bert_judge.importers.answers import NO_REFERENCE, RecordReader, SkippedRecord, find_suspicious_input, make_column_reader
 from bert_judge.importers.companion_files import CompanionFiles
 from bert_judge.importers.frameworks import FRAMEWORKS, PLAIN_COLUMNS, AnswerFile, convert_to_rows, open_answers
-from bert_judge.importers.suspicious_input import find_suspicious_input
 from bert_judge.judges import registry
 from bert_judge.judges.protocol import CORRECT, INVALID, Row
 from bert_judge.labels import judge_loading

@@ -75,8 +75,8 @@ def train(
         # It judges single answers.
         start = "minilm"
     origin = "base" if is_language_model(start) else "backbone"
-    from bert_judge.cli.quickstart import configurations
-    from bert_judge.cli.quickstart import train as stages
+    from bert_judge.cli import configurations
+    from bert_judge.cli import train_stages as stages
 
     if name in (configurations.LABELS, configurations.LONGER, configurations.START, *configurations.RULE_BLOCKS):
         raise InputError(f"{output}: {name!r} is the name of a baseline; choose another folder name")
@@ -130,14 +130,14 @@ def train(
 
 def _train(raw: Mapping[str, Any], name: str, output: Path, work: Path, force: bool) -> None:
     """Train, print the comparison on the held-out questions, and publish the judge."""
-    from bert_judge.cli.quickstart import configurations
-    from bert_judge.cli.quickstart import train as stages
-    from bert_judge.cli.show_standings import show
+    from bert_judge.cli import configurations
+    from bert_judge.cli import train_stages as stages
+    from bert_judge.cli.show import print_standings
 
     with _log_training():
         trained = stages.train(raw, name, work, force)
     start = [configurations.START] if trained.gain else []
-    show(trained.standings, judges=[configurations.LABELS, trained.best_rule, *start, name])
+    print_standings(trained.standings, judges=[configurations.LABELS, trained.best_rule, *start, name])
     if trained.gain:
         echo(f"{name}: {trained.gain}")
     if trained.questions < stages.FEW_TEST_QUESTIONS:

@@ -1,4 +1,4 @@
-"""Companion files: references and questions that a framework's own file lacks; and the answers of BERT-as-a-Judge, which need them.
+"""Companion files: references, questions and requests that a framework's own file lacks; and the answers that need them.
 
 BERT-as-a-Judge writes `{folder}/{task}/{model}/candidates.json`, a list of answers in the order of the questions. Questions and
 references come from a second file in the same order; a judge's `scores.json`, a list in the same order, becomes the column `label`.
@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from bert_judge.importers import column_names
-from bert_judge.importers.answers import Answer, RecordReader, make_column_reader, parse_question
+from bert_judge.importers.answers import Answer, RecordReader, make_answers, make_column_reader, no_reference_error, parse_question
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import values
 from bert_judge.tables.readers.json_documents import iterate_list
 from bert_judge.tables.readers.rows import LocatedRecord, Record, RowFile, open_rows
+from bert_judge.tables.readers.values import get_path
 
 T = TypeVar("T")
 ID_COLUMNS = ("custom_id", "question_id", "sample_id", "example_id", "instance_id", "id", "qid", "uid")
@@ -155,3 +156,71 @@ def read_candidates(path: Path, companions: CompanionFiles) -> Iterator[LocatedR
             raise InputError(f"{scores}: has fewer scores ({count}) than there are answers; give the scores of these answers")
         label = values.parse_label(score[1]) if score else None
         yield location, {**row, "candidate": candidate, "model": model, "task": task, "label": label}
+
+
+def _parse_requests(path: Path) -> Iterator[tuple[str, str, Record]]:
+    """Yield location, id and, as a row, `question` and from the metadata `references`."""
+    for location, record in open_rows(path).records():
+        body = record.get("body") or record.get("params")
+        identity = values.parse_cell(path, location, "custom_id", values.parse_text, record.get("custom_id"))
+        references = get_path(body, "metadata", "reference")
+        request = {
+            "question": parse_question(get_path(body, "messages") or get_path(body, "input") or get_path(body, "prompt")),
+            "references": values.parse_cell(path, location, "body.metadata.reference", values.parse_texts, references),
+        }
+        yield location, identity, request
+
+
+class BatchReader:
+    """Reader of the responses of the batch interfaces of OpenAI and Anthropic, which `custom_id` joins to their requests.
+
+    Neither contains references: these come from a third file with the column `custom_id`, or from the requests' own
+    `metadata: {reference: …}`.
+    """
+
+    def __init__(self, path: Path, companions: CompanionFiles) -> None:
+        self.path = path
+        requests = companions.requests
+        self.requests = {} if requests is None else by_id(requests, "custom_id", _parse_requests(requests))
+        self.references = references_by_id(companions.references)
+
+    def __call__(self, record: Record) -> list[Answer]:
+        identity = values.parse_text(record.get("custom_id"))
+        response, result = record.get("response"), record.get("result")
+        body = get_path(response, "body") or get_path(result, "message")
+        if get_path(response, "status_code") not in (None, 200) or not body:
+            error_sources = ((record, "error"), (body, "error"), (result, "error"), (get_path(result, "error"), "error"))
+            errors = (get_path(value, key, "message") for value, key in error_sources)
+            raise values.UnreadableCell(
+                f"the request failed: {next(filter(None, errors), get_path(result, 'type') or 'no response')}"
+            )
+        request = self.requests.get(identity, {})
+        references = self.references.get(identity) or request.get("references")
+        if not references:
+            raise no_reference_error(self.path)
+        question, model = request.get("question", ""), values.parse_text(get_path(body, "model"))
+        return make_answers(
+            references, list(_response_texts(body)), question=question, model=model, task=self.path.stem, id=identity
+        )
+
+
+def _response_texts(body: Any) -> Iterator[str]:
+    """Yield the texts of a chat completion, a legacy completion, a response of the Responses API, or an Anthropic message."""
+    for choice in _as_list(get_path(body, "choices")):
+        yield values.parse_message(choice, values.ASSISTANT)
+    for output in _as_list(get_path(body, "output")):
+        if get_path(output, "type") == "message":
+            yield _join_text(get_path(output, "content"))
+    if get_path(body, "content") is not None:
+        yield _join_text(get_path(body, "content"))
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _join_text(content: Any) -> str:
+    """Return the text of a content, which is a text or a list of parts."""
+    if isinstance(content, list):
+        return "".join(values.parse_text(get_path(content_part, "text")) for content_part in content)
+    return values.parse_text(content)

@@ -2,129 +2,131 @@
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from pathlib import Path
+from typing import Any
 
-from bert_judge.importers import batches, helm, inspect_logs, judgelm, lighteval, lm_eval, openai_evals, promptfoo, turns
-from bert_judge.importers.answers import Answer, RecordReader, SkippedRecord, make_column_reader
-from bert_judge.importers.companion_files import CompanionFiles, read_candidates, references_by_id
-from bert_judge.importers.maps import MAPS, MapReader
+from bert_judge.importers import harnesses, judge_benchmarks, run_logs
+from bert_judge.importers.answers import (
+    NO_REFERENCE,
+    Answer,
+    RecordReader,
+    SkippedRecord,
+    make_answers,
+    make_column_reader,
+    parse_question,
+)
+from bert_judge.importers.companion_files import BatchReader, CompanionFiles, read_candidates, references_by_id
 from bert_judge.importers.plain_rows import SCHEMA, write_rows
 from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.package_data import read_yaml
 from bert_judge.tables.readers import json_documents, values
 from bert_judge.tables.readers.containers import sniff
 from bert_judge.tables.readers.rows import LocatedRecord, Record, RowFile, open_rows
+from bert_judge.tables.readers.values import get_path
 
 log = logging.getLogger(__name__)
 
 NO_COMPANIONS = CompanionFiles()
 ANSWER_COLUMNS = list(Answer.__dataclass_fields__)
 PLAIN_COLUMNS = {name: name for name in ("question", "references", "candidate", "model", "task", "label")}
+_DEFINITIONS: Mapping[str, Mapping[str, Any]] = read_yaml(Path(__file__).with_name("frameworks.yaml"))
+
+
+class MapReader:
+    """Reader of rows by the paths of a map."""
+
+    def __init__(self, paths: Mapping[str, Any]) -> None:
+        self.map = paths
+
+    def __call__(self, record: Record) -> list[Answer]:
+        references = self._find(record, "references")
+        if references is None:
+            raise values.UnreadableCell(self.map.get("no_reference", NO_REFERENCE))
+        return make_answers(
+            references,
+            values.parse_answers(self._find(record, "candidate")),
+            question=parse_question(self._find(record, "question")),
+            model=values.parse_text(self._find(record, "model")),
+            task=values.parse_text(self._find(record, "task")),
+            label=values.parse_label(self._find(record, "label")),
+        )
+
+    def _find(self, record: Record, role: str) -> Any:
+        paths = ([int(step) if step.isdecimal() else step for step in path.split(".")] for path in self.map.get(role, ()))
+        return next((value for path in paths if (value := get_path(record, *path)) is not None), None)
 
 
 def _read_rows(path: Path, _: CompanionFiles) -> Iterator[LocatedRecord]:
     return open_rows(path).records()
 
 
-def _make_map_reader(name: str, *_: object) -> RecordReader:
-    return MapReader(name)
-
-
 @dataclass(frozen=True)
 class Framework:
-    """A kind of file.
+    """A kind of file, see `frameworks.yaml`.
 
     Attributes:
         make_reader: returns the reader of the records of a file.
-        has_columns: recognizes a file of rows by its columns.
+        records: yields the records of a file, with their locations.
         has_rows: recognizes a file of rows by its first rows.
-        has_keys: recognizes a JSON document by its first keys, see `json_documents.top_level_keys`.
         has_document: recognizes a JSON document by its content.
-        is_annotatable: a file of rows that `score` writes again with more columns.
     """
 
     description: str
     make_reader: Callable[[Path, CompanionFiles], RecordReader]
-    records: Callable[[Path, CompanionFiles], Iterator[LocatedRecord]] = _read_rows
-    has_columns: Callable[[frozenset[str]], bool] = lambda _: False
-    has_rows: Callable[[Sequence[Record]], bool] = lambda _: False
-    has_keys: Callable[[list[str]], bool] = lambda _: False
-    has_document: Callable[[Path], bool] = lambda _: False
+    records: Callable[[Path, CompanionFiles], Iterator[LocatedRecord]]
+    has_rows: Callable[[Sequence[Record]], bool]
+    has_document: Callable[[Path], bool]
+    columns: Sequence[Sequence[str]] = ()
+    document_keys: Sequence[str] = ()
     is_annotatable: bool = False
 
+    def wrote_document(self, path: Path, keys: Sequence[str]) -> bool:
+        """Return whether a JSON document with these first keys, see `json_documents.top_level_keys`, is of this kind."""
+        return (bool(self.document_keys) and set(keys) >= set(self.document_keys)) or self.has_document(path)
 
-FRAMEWORKS = {
-    "lm_eval": Framework(
-        "samples of lm-evaluation-harness",
-        lambda path, _: lm_eval.LMEvalReader(path),
-        has_columns=lm_eval.KEYS.issubset,
-        is_annotatable=True,
-    ),
-    "lighteval": Framework(
-        "details of lighteval",
-        lambda path, _: lighteval.LightevalReader(path),
-        has_columns=lambda columns: {name.strip("_") for name in columns} >= lighteval.KEYS,
-        is_annotatable=True,
-    ),
-    "inspect": Framework(
-        "a log of inspect_ai",
-        lambda *_: inspect_logs.read_sample,
-        lambda path, _: inspect_logs.read_log(path),
-        has_keys=lambda keys: {"eval", "plan"} <= set(keys),
-    ),
-    "helm": Framework(
-        "a scenario state of HELM",
-        lambda path, _: helm.HelmReader(path),
-        lambda path, _: helm.read_states(path),
-        has_keys=lambda keys: set(keys) >= helm.KEYS,
-    ),
-    "openai_batch": Framework(
-        "responses of a batch interface",
-        lambda path, companions: batches.BatchReader(
-            path, batches.requests_by_id(companions.requests), references_by_id(companions.references)
-        ),
-        has_columns=batches.has_columns,
-    ),
-    "judgelm": Framework(
-        "samples of JudgeLM",
-        lambda path, companions: judgelm.JudgeLMReader(path, references_by_id(companions.references)),
-        has_columns=judgelm.KEYS.issubset,
-    ),
-    "bert_as_a_judge": Framework(
-        "candidates of BERT-as-a-Judge",
-        lambda *_: make_column_reader(PLAIN_COLUMNS),
-        read_candidates,
-        has_keys=lambda keys: keys == [json_documents.LIST, json_documents.TEXT],
-    ),
-    "promptfoo": Framework(
-        "results of promptfoo",
-        lambda *_: promptfoo.read_result,
-        lambda path, _: promptfoo.read_results(path),
-        has_columns=promptfoo.KEYS.issubset,
-        has_document=promptfoo.has_results,
-    ),
-    "openai_evals": Framework(
-        "a log of openai/evals",
-        lambda path, _: openai_evals.EvalsReader(path),
-        has_columns=openai_evals.KEYS.issubset,
-    ),
-    **{
-        name: Framework(
-            content["description"],
-            partial(_make_map_reader, name),
-            has_columns=frozenset(content["keys"]).issubset,
-            is_annotatable=True,
-        )
-        for name, content in MAPS.items()
-    },
-    "turns": Framework(
-        "conversations with a reference per turn; the output has a row per turn",
-        lambda path, companions: turns.TurnReader(path, companions.references),
-        has_rows=turns.are_conversations,
-    ),
+    def wrote_rows(self, columns: Sequence[str], sample: Sequence[Record]) -> bool:
+        """Return whether a file with these columns and first rows is of this kind."""
+        return any(set(columns) >= set(needed) for needed in self.columns) or self.has_rows(sample)
+
+
+# Framework → reader of its records; for the others, a map suffices.
+_READERS: Mapping[str, Callable[[Path, CompanionFiles], RecordReader]] = {
+    "lm_eval": lambda path, _: harnesses.LMEvalReader(path),
+    "lighteval": lambda path, _: harnesses.LightevalReader(path),
+    "inspect": lambda *_: run_logs.read_sample,
+    "helm": lambda path, _: harnesses.HelmReader(path),
+    "openai_batch": BatchReader,
+    "judgelm": lambda path, companions: judge_benchmarks.JudgeLMReader(path, references_by_id(companions.references)),
+    "bert_as_a_judge": lambda *_: make_column_reader(PLAIN_COLUMNS),
+    "promptfoo": lambda *_: run_logs.read_result,
+    "openai_evals": lambda path, _: run_logs.EvalsReader(path),
+    "turns": lambda path, companions: judge_benchmarks.TurnReader(path, companions.references),
 }
+# Framework → its records, if these are not the rows of a file.
+_RECORDS: Mapping[str, Callable[[Path, CompanionFiles], Iterator[LocatedRecord]]] = {
+    "inspect": lambda path, _: run_logs.read_log(path),
+    "helm": lambda path, _: harnesses.read_states(path),
+    "bert_as_a_judge": read_candidates,
+    "promptfoo": lambda path, _: run_logs.read_results(path),
+}
+
+
+def _make_framework(name: str, content: Mapping[str, Any]) -> Framework:
+    return Framework(
+        content["description"],
+        _READERS.get(name, lambda *_: MapReader(content)),
+        _RECORDS.get(name, _read_rows),
+        judge_benchmarks.are_conversations if name == "turns" else lambda _: False,
+        run_logs.has_results if name == "promptfoo" else lambda _: False,
+        columns=content.get("columns", ()),
+        document_keys=content.get("document_keys", ()),
+        is_annotatable=content.get("annotatable", False),
+    )
+
+
+FRAMEWORKS = {name: _make_framework(name, content) for name, content in _DEFINITIONS.items()}
 
 
 @dataclass(frozen=True)
@@ -148,17 +150,17 @@ class AnswerFile:
 
 def open_answers(path: Path) -> AnswerFile:
     """Open a file and detect the framework that wrote it. Raises InputError: it is unreadable."""
-    if path.suffix.lower() in inspect_logs.ENDINGS:
+    if path.suffix.lower() in run_logs.ENDINGS:
         return AnswerFile(path, "inspect", None)
     if sniff(path).format == "json":
         keys = json_documents.top_level_keys(path)
-        if name := next((name for name, kind in FRAMEWORKS.items() if kind.has_keys(keys) or kind.has_document(path)), None):
+        if name := next((name for name, kind in FRAMEWORKS.items() if kind.wrote_document(path, keys)), None):
             return AnswerFile(path, name, None)
     source = open_rows(path)
     if source.holds_texts:
         return AnswerFile(path, None, source)
-    columns, sample = frozenset(source.columns), source.sample[: json_documents.HEAD_MEMBERS]
-    name = next((name for name, kind in FRAMEWORKS.items() if kind.has_columns(columns) or kind.has_rows(sample)), None)
+    sample = source.sample[: json_documents.HEAD_MEMBERS]
+    name = next((name for name, kind in FRAMEWORKS.items() if kind.wrote_rows(source.columns, sample)), None)
     return AnswerFile(path, name, source)
 
 

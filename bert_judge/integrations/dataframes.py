@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from bert_judge.importers.answers import make_column_reader
 from bert_judge.importers.column_names import detect_columns
-from bert_judge.integrations.judging import load_judge
+from bert_judge.integrations import load_judge
 from bert_judge.labels.judging import judge_records
 from bert_judge.runtime.errors import InputError
 

@@ -11,7 +11,7 @@ from functools import partial
 from inspect_ai.scorer import CORRECT, INCORRECT, NOANSWER, Score, Scorer, Target, accuracy, scorer, stderr
 from inspect_ai.solver import TaskState
 
-from bert_judge.integrations import judging
+from bert_judge import integrations
 from bert_judge.judges.protocol import NOT_ATTEMPTED
 
 
@@ -26,7 +26,7 @@ def bert_judge(judge: str | None = None, threshold: float | None = None) -> Scor
         judge: name as for `bert-judge score --judge`.
         threshold: lowest score that counts as correct.
     """
-    label_texts = partial(judging.label_texts, judging.load_judge(judge, threshold))
+    label_texts = partial(integrations.label_texts, integrations.load_judge(judge, threshold))
     # A judge is one model: concurrent samples wait for each other.
     lock = asyncio.Lock()
 

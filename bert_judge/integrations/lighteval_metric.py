@@ -12,7 +12,7 @@ from lighteval.metrics.utils.metric_utils import SampleLevelMetric
 from lighteval.models.model_output import ModelResponse
 from lighteval.tasks.requests import Doc, SamplingMethod
 
-from bert_judge.integrations import judging
+from bert_judge import integrations
 
 
 class _Verdicts(SampleLevelComputation):
@@ -21,17 +21,17 @@ class _Verdicts(SampleLevelComputation):
 
     def compute(self, docs: Sequence[Doc], responses: Sequence[ModelResponse], **_: object) -> list[float]:
         """Return per document 1 for correct, 0 for incorrect, NaN for invalid."""
-        labels = judging.label_texts(
-            judging.load_judge(self.judge),
+        labels = integrations.label_texts(
+            integrations.load_judge(self.judge),
             questions=[doc.query for doc in docs],
             references=[doc.get_golds() for doc in docs],
             candidates=[response.final_text[0] for response in responses],
         )
-        return [judging.to_number(label) for label in labels]
+        return [integrations.to_number(label) for label in labels]
 
 
 def bert_judge(judge: str | None = None) -> SampleLevelMetric:
     """Return the metric for `LightevalTaskConfig(metrics=[...])`. `judge`: name as for `bert-judge score --judge`."""
     return SampleLevelMetric(
-        "bert_judge", True, SamplingMethod.GENERATIVE, _Verdicts(judge), judging.accuracy, batched_compute=True
+        "bert_judge", True, SamplingMethod.GENERATIVE, _Verdicts(judge), integrations.accuracy, batched_compute=True
     )

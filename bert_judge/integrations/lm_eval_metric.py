@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from bert_judge.integrations import judging
+from bert_judge import integrations
 
 METRIC = "bert_judge"
 
@@ -41,5 +41,7 @@ def accuracy(items: Sequence[JudgedDoc], judge: str | None = None) -> float:
     if not items:
         return math.nan
     questions, references, candidates = map(list, zip(*items, strict=True))
-    labels = judging.label_texts(judging.load_judge(judge), questions=questions, references=references, candidates=candidates)
-    return judging.accuracy([judging.to_number(label) for label in labels])
+    labels = integrations.label_texts(
+        integrations.load_judge(judge), questions=questions, references=references, candidates=candidates
+    )
+    return integrations.accuracy([integrations.to_number(label) for label in labels])

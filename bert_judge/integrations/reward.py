@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bert_judge.integrations import judging
+from bert_judge import integrations
 
 Message = Mapping[str, Any]
 
@@ -29,6 +29,6 @@ class JudgeReward:
     ) -> list[float | None]:
         """Return the rewards of the completions, in order; see TRL's documentation of custom reward functions."""
         questions = columns[self.question] if self.question else prompts
-        references, judge = columns[self.references], judging.load_judge(self.judge)
-        labels = judging.label_texts(judge, questions=questions, references=references, candidates=completions)
+        references, judge = columns[self.references], integrations.load_judge(self.judge)
+        labels = integrations.label_texts(judge, questions=questions, references=references, candidates=completions)
         return [label.score for label in labels]

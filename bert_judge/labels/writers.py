@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bert_judge.runtime.errors import InputError
-from bert_judge.tables.readers import markdown, workbooks
+from bert_judge.tables.readers import sheets
 from bert_judge.tables.readers.rows import Chunk, RowFile
 
 # New column → a value per row: texts, or numbers if the name ends in `score`; None is null.
@@ -43,8 +43,8 @@ def open_writer(source: RowFile, path: Path, new: Sequence[str]) -> Iterator[Cal
             rows.writerow([*source.columns, *new])
             yield partial(_write_rows, rows)
         elif source.format == "markdown":
-            text.write(markdown.format_row([*source.columns, *new]))
-            text.write(markdown.format_row(["---"] * (len(source.columns) + len(new))))
+            text.write(sheets.format_row([*source.columns, *new]))
+            text.write(sheets.format_row(["---"] * (len(source.columns) + len(new))))
             yield partial(_write_markdown, text)
         else:
             yield partial(_write_lines, text, source.path)
@@ -76,17 +76,17 @@ def _write_rows(rows: Any, chunk: Chunk, new: NewColumns) -> None:
 
 def _write_markdown(file: TextIO, chunk: Chunk, new: NewColumns) -> None:
     for cells, *values in zip(chunk.raw, *new.values(), strict=True):
-        added = [markdown.format_cell("" if value is None else str(value)) for value in values]
-        file.write(markdown.format_row([*cells, *added]))
+        added = [sheets.format_cell("" if value is None else str(value)) for value in values]
+        file.write(sheets.format_row([*cells, *added]))
 
 
 @contextmanager
 def _open_workbook(source: Path, path: Path, new: Sequence[str]) -> Iterator[Callable[[Chunk, NewColumns], None]]:
     """Write the new columns into the first sheet of a copy, which keeps formulas and the other sheets."""
-    with workbooks.open_workbook(source, read_only=False) as workbook, workbooks.open_workbook(source, read_only=True) as values:
+    with sheets.open_workbook(source, read_only=False) as workbook, sheets.open_workbook(source, read_only=True) as values:
         sheet = workbook.worksheets[0]
         # The rows that were read: a formula without a result leaves a row blank there and not here.
-        header_row, header, rows = workbooks.read_table(values)
+        header_row, header, rows = sheets.read_workbook(values)
         first = max(sheet.max_column, len(header)) + 1
         for column, name in enumerate(new, first):
             sheet.cell(header_row, column, name)

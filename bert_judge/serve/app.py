@@ -23,8 +23,7 @@ from bert_judge.serve import bodies, decisions
 from bert_judge.serve.batcher import JudgeFailed
 from bert_judge.serve.guard import error_response
 from bert_judge.serve.judge_pool import JudgePool
-from bert_judge.serve.limits import Limits, RequestRejected
-from bert_judge.serve.metrics import Metrics
+from bert_judge.serve.limits import Limits, Metrics, RequestRejected
 
 Answer = TypeVar("Answer")
 # The web page: static files that call the API.

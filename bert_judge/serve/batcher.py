@@ -19,8 +19,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from bert_judge.runtime.errors import InputError
-from bert_judge.serve.limits import Limits, RequestRejected
-from bert_judge.serve.metrics import Metrics
+from bert_judge.serve.limits import Limits, Metrics, RequestRejected
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")

@@ -17,8 +17,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bert_judge.runtime.errors import InputError
-from bert_judge.serve.limits import Limits, RequestRejected
-from bert_judge.serve.metrics import Metrics
+from bert_judge.serve.limits import Limits, Metrics, RequestRejected
 
 TOKEN_VARIABLE = "BERT_JUDGE_TOKEN"
 # Shorter tokens can be guessed.

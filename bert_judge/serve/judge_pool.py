@@ -16,8 +16,7 @@ from bert_judge.labels.judging import judge_rows
 from bert_judge.runtime.errors import ConfigError, InputError, suggest
 from bert_judge.serve.batcher import Batcher
 from bert_judge.serve.bodies import PairBody, RowBody
-from bert_judge.serve.limits import Limits, RequestRejected
-from bert_judge.serve.metrics import Metrics
+from bert_judge.serve.limits import Limits, Metrics, RequestRejected
 
 log = logging.getLogger(__name__)
 

@@ -15,8 +15,7 @@ from bert_judge.runtime.errors import InputError
 from bert_judge.serve.app import make_app
 from bert_judge.serve.guard import Guard
 from bert_judge.serve.judge_pool import JudgePool, pairwise, pointwise
-from bert_judge.serve.limits import Limits
-from bert_judge.serve.metrics import Metrics
+from bert_judge.serve.limits import Limits, Metrics
 from bert_judge.serve.server import Server, bind_socket
 
 JSON = {"content-type": "application/json"}

@@ -29,8 +29,7 @@ from bert_judge.judges import BERTJudge
 from bert_judge.plan import build_plan
 from bert_judge.serve.app import make_app
 from bert_judge.serve.judge_pool import JudgePool, pointwise
-from bert_judge.serve.limits import Limits
-from bert_judge.serve.metrics import Metrics
+from bert_judge.serve.limits import Limits, Metrics
 
 # Configurations that a reader has.
 OWN_CONFIGS = {"mine.yaml", "teacher.yaml", "FILE"}

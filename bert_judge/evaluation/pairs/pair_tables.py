@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from bert_judge import tables
-from bert_judge.importers import pair_rows
+from bert_judge.importers import files
 from bert_judge.runtime import keyed_random
 from bert_judge.runtime.errors import InputError
 
@@ -34,7 +34,7 @@ def import_pairs(spec: Mapping[str, Any], source: str | Path, output: str | Path
     Raises:
         InputError: the file cannot be read, or contains no pair in the set's share of the questions.
     """
-    frame = pair_rows.read_pairs(spec, source)
+    frame = files.read_pairs(spec, source)
     if frame.empty:
         raise InputError(f"{source}: no pair falls between {spec['question_split']}; widen pairs.{spec['set']}.question_split")
     tables.write(frame, output, tables.PAIRS, spec)

@@ -22,7 +22,7 @@ from typing import IO, Any
 import pyarrow as pa
 
 from bert_judge.runtime.errors import InputError
-from bert_judge.tables.readers import markdown
+from bert_judge.tables.readers import sheets
 from bert_judge.tables.readers.limits import LimitedStream, unpacked_limit
 
 log = logging.getLogger(__name__)
@@ -171,7 +171,7 @@ def _sniff(path: Path, format: str | None, version: tuple[int, int]) -> Containe
     is_whole = len(head) < _HEAD_BYTES
     if format is None:
         format = _detect_format(text, ending, is_whole)
-        format = "markdown" if format == "csv" and markdown.has_table(text) else format
+        format = "markdown" if format == "csv" and sheets.has_table(text) else format
     if format != "csv":
         return Container(path, format, encoding, magic)
     lines = text.splitlines(keepends=True)

@@ -14,7 +14,7 @@ from typing import Any, TextIO
 import pyarrow.parquet as pq
 
 from bert_judge.runtime.errors import InputError
-from bert_judge.tables.readers import json_documents, markdown, workbooks
+from bert_judge.tables.readers import json_documents, sheets
 from bert_judge.tables.readers.containers import Container, no_rows, sniff, translate_errors
 from bert_judge.tables.readers.limits import OBJECT_BYTES, batch_rows, iterate_batches
 
@@ -212,14 +212,14 @@ def _full_rows(path: Path, reader: Any, header: Sequence[str], lines: _Lines) ->
 @contextmanager
 def _open_markdown(container: Container) -> Iterator[tuple[list[str], Iterator[list[str]], Callable[[], float]]]:
     with container.open_text("\n") as (text, _):
-        header, rows = markdown.read_table(container.path, _read_lines(container.path, text))
+        header, rows = sheets.read_markdown(container.path, _read_lines(container.path, text))
     yield header, (cells for _, cells in rows), lambda: 1.0
 
 
 @contextmanager
 def _open_workbook(container: Container) -> Iterator[tuple[list[str], Iterator[list[Any]], Callable[[], float]]]:
-    with workbooks.open_workbook(container.path, read_only=True) as workbook:
-        _, header, rows = workbooks.read_table(workbook)
+    with sheets.open_workbook(container.path, read_only=True) as workbook:
+        _, header, rows = sheets.read_workbook(workbook)
         yield header, (cells for _, cells in rows), lambda: 1.0
 
 
@@ -236,7 +236,7 @@ def _row_size(cells: Sequence[Any]) -> int:
 
 
 def _read_table(container: Container, rows: int, columns: Collection[str] | None) -> Iterator[Chunk]:
-    start, parse = 0, markdown.parse_cell if container.format == "markdown" else lambda cell: cell
+    start, parse = 0, sheets.parse_cell if container.format == "markdown" else lambda cell: cell
     with _TABLES[container.format](container) as (header, all_rows, fraction_read):
         places = {name: position for position, name in reversed([*enumerate(header)])}
         positions = [(name, places[name]) for name in (header if columns is None else columns)]

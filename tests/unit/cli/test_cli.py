@@ -14,7 +14,8 @@ from rich.console import Console
 from typer.testing import CliRunner, Result
 
 from bert_judge import __version__, tables
-from bert_judge.cli import COMMANDS, app, show_standings
+from bert_judge.cli import COMMANDS, app
+from bert_judge.cli.show import print_standings
 
 SPEC = {"judges": ["exact", "bert", "human"], "gold": "human"}
 
@@ -151,7 +152,7 @@ def test_over_many_tasks_each_is_shown_when_asked_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize("width", [30, 40, 80, 200])
 def test_standings_fit_a_narrow_terminal(width: int, tmp_path: Path) -> None:
     screen = Console(width=width, record=True, file=open(os.devnull, "w"), markup=False, highlight=False)  # noqa: PTH123, SIM115
-    show_standings.show(write_standings(tmp_path, ROWS), screen=screen)
+    print_standings(write_standings(tmp_path, ROWS), screen=screen)
     text = screen.export_text()
     assert max(map(len, text.splitlines())) <= width
     assert "".join(text.split()).count("80.0[78.0,82.0]") == 1

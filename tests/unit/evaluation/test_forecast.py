@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from bert_judge import plan
-from bert_judge.cli import show_plan
+from bert_judge.cli import workflow
 from bert_judge.evaluation.forecast import PendingWork, Rates, _num_parameters, forecast
 from bert_judge.runtime.errors import InputError
 
@@ -129,7 +129,7 @@ def test_what_was_never_measured_is_estimated_and_marked(tmp_path: Path) -> None
     assert large.gpu_hours == pytest.approx(50 * 2 * 70e9 * (150 + 100) / 1e14 / 3600)
     assert served.rates.seconds is None and bert.rates.prompt_tokens is None
     assert bert.gpu_hours == pytest.approx(50 * 2 * 210e6 * (150 + 300) / 5e13 / 3600)
-    lines = printed(show_plan.costs_table([large, served, bert]))
+    lines = printed(workflow.costs_table([large, served, bert]))
     assert ["large", "answers", "1", "50", "≈", "7,500", "≈", "5,000", "4", "≈", "0.00"] in lines
     assert ["served", "answers", "1", "50", "≈", "7,500", "≈", "15,000", "server", "–"] in lines
     assert ["bert", "verdicts", "1", "50", "–", "–", "1", "≈", "0.00"] in lines
@@ -155,12 +155,12 @@ def printed(renderable: Any) -> list[list[str]]:
 
 
 def test_jobs_are_counted_by_rule(tmp_path: Path) -> None:
-    outputs = show_plan.parse_summary(SUMMARY)
+    outputs = workflow.parse_summary(SUMMARY)
     assert [output.path for output in outputs if output.pending] == [
         "results/report.html",
         "results/candidates/small/größer.parquet",
     ]
-    lines = printed(show_plan.jobs_table(outputs))
+    lines = printed(workflow.jobs_table(outputs))
     assert ["generate_candidates_hf", "1", "1"] in lines
     assert ["train_judge", "0", "1"] in lines
     assert ["all", "2", "2"] in lines
@@ -173,7 +173,7 @@ def test_unknown_costs_are_dashes() -> None:
         PendingWork("large", "answers", 2, 100, 4, Rates(10.0, 5.0, 36.0)),
         PendingWork("served", "answers", 1, None, 0, Rates()),
     ]
-    lines = printed(show_plan.costs_table(works))
+    lines = printed(workflow.costs_table(works))
     assert ["large", "answers", "2", "100", "1,000", "500", "4", "4.00"] in lines
     assert ["served", "answers", "1", "–", "–", "–", "server", "–"] in lines
 
@@ -181,4 +181,4 @@ def test_unknown_costs_are_dashes() -> None:
 def test_invalid_configuration_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "c.yaml").write_text("models: {}\n")
     with pytest.raises(InputError):
-        show_plan.plan(tmp_path / "c.yaml")
+        workflow.plan(tmp_path / "c.yaml")

@@ -12,7 +12,7 @@ from framework_files import jsonl, judgelm_row
 from typer.testing import CliRunner, Result
 
 from bert_judge.cli import app
-from bert_judge.importers.judgelm import PAIR_COLUMNS, JudgeLMPairReader
+from bert_judge.importers.judge_benchmarks import PAIR_COLUMNS, JudgeLMPairReader
 
 
 @pytest.fixture(autouse=True)

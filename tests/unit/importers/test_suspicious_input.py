@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from bert_judge.importers.answers import make_column_reader
-from bert_judge.importers.suspicious_input import find_suspicious_input
+from bert_judge.importers.answers import find_suspicious_input, make_column_reader
 
 OPTIONS = "Which?\n(A) Rome\n(B) Paris"
 

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 import tiny_models
 
+from bert_judge import integrations
 from bert_judge.config import Training
-from bert_judge.integrations import judging, lm_eval_metric
+from bert_judge.integrations import lm_eval_metric
 from bert_judge.integrations.reward import JudgeReward
 from bert_judge.judges.bert.judge import BERTJudge
 
@@ -24,7 +25,7 @@ ROOT = Path(__file__).parents[3]
 def nowhere_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Trained judges are looked for in the current folder, and none is kept from another test."""
     monkeypatch.chdir(tmp_path)
-    judging.load_judge.cache_clear()
+    integrations.load_judge.cache_clear()
 
 
 @pytest.fixture
@@ -65,11 +66,11 @@ def run(*arguments: object, **variables: str) -> subprocess.CompletedProcess[str
 
 def test_labels_of_plain_texts() -> None:
     said = ["Paris!", "<think>Lyon</think> Rome", "<think>Paris"]
-    found = judging.label_texts(
-        judging.load_judge("contains"), questions=["q"] * 3, references=["Paris", ["Rome", "Roma"], "Paris"], candidates=said
+    found = integrations.label_texts(
+        integrations.load_judge("contains"), questions=["q"] * 3, references=["Paris", ["Rome", "Roma"], "Paris"], candidates=said
     )
     assert [label.verdict for label in found] == ["correct", "correct", "invalid"]
-    assert judging.load_judge() is judging.load_judge() and judging.load_judge().name == "general"
+    assert integrations.load_judge() is integrations.load_judge() and integrations.load_judge().name == "general"
 
 
 def test_rewards_of_texts_and_of_conversations() -> None:

@@ -22,8 +22,7 @@ from bert_judge.judges.registry import JudgeKind, LoadContext
 from bert_judge.labels.stage import label_job
 from bert_judge.runtime.errors import ConfigError
 from bert_judge.serve import judge_pool
-from bert_judge.serve.limits import Limits
-from bert_judge.serve.metrics import Metrics
+from bert_judge.serve.limits import Limits, Metrics
 
 CONFIG: dict[str, Any] = {
     "models": {"ada": {"generator": "simulated", "p_correct": 0.5}},

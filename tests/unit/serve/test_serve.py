@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from serve_clients import JSON, Exact, Short, client, guarded, row, running
 
-from bert_judge.integrations import judging
+from bert_judge import integrations
 from bert_judge.runtime.errors import InputError
 from bert_judge.serve import guard
 from bert_judge.serve.guard import RateLimiter, check_address, has_token, is_loopback, read_token
@@ -58,8 +58,8 @@ def test_verdicts_are_those_of_the_loops(monkeypatch: pytest.MonkeyPatch) -> Non
     """Reasoning is left out, and what cannot be judged is invalid, as everywhere."""
     candidates = ["<think>London?</think>Paris", "<think>hm", "", "Paris"]
     references = [["Paris"], ["Paris"], ["Paris"], ["  "]]
-    chosen = judging.load_judge("contains")
-    expected = judging.label_texts(chosen, questions=[""] * 4, references=references, candidates=candidates)
+    chosen = integrations.load_judge("contains")
+    expected = integrations.label_texts(chosen, questions=[""] * 4, references=references, candidates=candidates)
     with client(chosen.judge) as http:  # type: ignore[arg-type]
         rows = [row(candidate, right) for candidate, right in zip(candidates, references, strict=True)]
         found = http.post("/v1/judge", json={"rows": rows}).json()["labels"]

@@ -14,8 +14,7 @@ from bert_judge.labels import judge_loading
 from bert_judge.serve.app import make_app
 from bert_judge.serve.guard import Guard
 from bert_judge.serve.judge_pool import JudgePool, pairwise, pointwise
-from bert_judge.serve.limits import Limits
-from bert_judge.serve.metrics import Metrics
+from bert_judge.serve.limits import Limits, Metrics
 
 CHROMIUM = os.environ.get("BERT_JUDGE_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no browser: install chromium, or name one in BERT_JUDGE_CHROMIUM")

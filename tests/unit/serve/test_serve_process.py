@@ -24,10 +24,8 @@ from typer.testing import CliRunner
 from bert_judge.cli import app
 from bert_judge.runtime.errors import InputError
 from bert_judge.serve import judge_pool
-from bert_judge.serve.connections import LimitedLog
-from bert_judge.serve.limits import Limits
-from bert_judge.serve.metrics import Metrics
-from bert_judge.serve.server import bind_socket
+from bert_judge.serve.limits import Limits, Metrics
+from bert_judge.serve.server import LimitedLog, bind_socket
 
 HERE = Path(__file__).parents[1]
 FIVE = json.dumps({"rows": [row()] * 5}).encode()
@@ -184,7 +182,7 @@ def test_silent_clients_are_disconnected_and_shut_nobody_out() -> None:
 # Prints what a server says that may open few files, and how many it may.
 FEW_FILES = """
 import resource, sys
-from bert_judge.serve.connections import raise_file_limit
+from bert_judge.serve.server import raise_file_limit
 resource.setrlimit(resource.RLIMIT_NOFILE, (min(64, int(sys.argv[1])), int(sys.argv[1])))
 print(*raise_file_limit(), *resource.getrlimit(resource.RLIMIT_NOFILE))
 """

@@ -17,8 +17,7 @@ from bert_judge.judges.pairwise.encoder import PairEncoderJudge
 from bert_judge.serve import judge_pool
 from bert_judge.serve.app import make_app
 from bert_judge.serve.guard import Guard
-from bert_judge.serve.limits import Limits
-from bert_judge.serve.metrics import Metrics
+from bert_judge.serve.limits import Limits, Metrics
 
 PAIRS = [Pair("Größte Stadt?", "Tōkyō", "<b>Lyon</b>"), Pair("Name a fruit.", "An apple.", "Granite.", ("A pear.",))]
 LIMITS = Limits(rate=0)

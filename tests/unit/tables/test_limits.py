@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from bert_judge.importers.inspect_logs import read_log
+from bert_judge.importers.run_logs import read_log
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import limits
 from bert_judge.tables.readers.rows import open_rows

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from bert_judge import plan, tables
 from bert_judge.evaluation.pairs import pair_tables
-from bert_judge.importers.pair_rows import majority, parse_preference
+from bert_judge.importers.files import majority, parse_preference
 from bert_judge.plan import pairs as plan_pairs
 from bert_judge.runtime.errors import ConfigError, InputError
 

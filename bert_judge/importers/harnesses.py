@@ -1,32 +1,34 @@
-"""lm-evaluation-harness, `--log_samples`: a line per document and filter, in `samples_{task}_{time}.jsonl`.
-
-The raw responses are imported, not the filtered ones: finding the answer is the judge's task. A document that occurs once per
-filter is imported once. References are derived from what the target is, not from the name of the task.
-"""
+"""The answers of evaluation harnesses: lm-evaluation-harness, lighteval and HELM."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from bert_judge.importers.answers import Answer, SkippedRecord, make_answers, parse_question
-from bert_judge.importers.options import Options, apply_options, parse_option_cell
+from bert_judge.importers.options import Options, add_options, apply_options, letter_options, parse_option_cell
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import json_documents, values
-from bert_judge.tables.readers.rows import Record
+from bert_judge.tables.readers.rows import LocatedRecord, Record
 from bert_judge.tables.readers.values import get_path
 
-KEYS = frozenset({"doc", "target", "resps", "filtered_resps"})
+SAMPLE_KEYS = ("doc", "filtered_resps", "resps", "target")
 QUESTION_KEYS = ("question", "problem", "query", "input", "prompt")
 OPTION_KEYS = ("choices", "options", "endings")
-_NAME = re.compile(r"samples_(.+?)_(\d{4}-\d\d-\d\dT[\d.:-]+)")
+_SAMPLES_NAME = re.compile(r"samples_(.+?)_(\d{4}-\d\d-\d\dT[\d.:-]+)")
 _MODEL = re.compile(r"(?:^|,)(?:pretrained|model)=([^,]+)")
 
 
 class LMEvalReader:
+    """Reader of lm-evaluation-harness, `--log_samples`: a line per document and filter, in `samples_{task}_{time}.jsonl`.
+
+    The raw responses are imported, not the filtered ones: finding the answer is the judge's task. A document that occurs once per
+    filter is imported once. References are derived from what the target is, not from the name of the task.
+    """
+
     def __init__(self, path: Path) -> None:
         stem = path.name.partition(".json")[0]
-        name = _NAME.match(stem)
+        name = _SAMPLES_NAME.match(stem)
         self.task, time = (name[1], name[2]) if name else (stem, "")
         results = _find_results(path.parent, time)
         self.model = _model_name(results) if results else ""
@@ -36,7 +38,7 @@ class LMEvalReader:
         self._filter: Any = None
 
     def __call__(self, record: Record) -> list[Answer]:
-        if missing := sorted(KEYS - set(record)):
+        if missing := [key for key in SAMPLE_KEYS if key not in record]:
             raise values.UnreadableCell(f"no {missing[0]!r}, which every logged sample has")
         if self._filter is None:
             self._filter = record.get("filter", "none")
@@ -138,3 +140,91 @@ def _model_name(results: Path) -> str:
         return str(arguments.get("pretrained") or arguments.get("model") or "")
     match = _MODEL.search(str(arguments))
     return match[1] if match else ""
+
+
+_DETAILS_NAME = re.compile(r"details_(.+?)_\d{4}-\d\d-\d\dT[\d.:-]+$")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d.:-]+")
+
+
+class LightevalReader:
+    """Reader of lighteval's details since version 0.10: a parquet file per task.
+
+    Its path is `details/{model}/{time}/details_{task}_{time}.parquet`; the columns are `doc`, `model_response` and `metric`, which
+    are called `__doc__` and so on in its documentation.
+    """
+
+    def __init__(self, path: Path) -> None:
+        name = _DETAILS_NAME.match(path.stem)
+        self.task = (name[1] if name else path.stem).replace("|", ":")
+        self.model = _details_model(path)
+
+    def __call__(self, record: Record) -> list[Answer]:
+        row = {name.strip("_"): value for name, value in record.items()}
+        document, candidates = row["doc"], get_path(row["model_response"], "text")
+        if not candidates:
+            raise SkippedRecord("a task scored by likelihood, without generated text")
+        options, correct = list(get_path(document, "choices") or []), _as_indices(get_path(document, "gold_index"))
+        if not all(0 <= index < len(options) for index in correct):
+            raise values.UnreadableCell(f"the correct option is {correct} of {len(options)}")
+        question = values.parse_text(get_path(document, "query"))
+        references = [options[index] for index in correct]
+        if len(options) > len(references) and all(re.fullmatch(r"\s*[A-Z]\s*", option) for option in options):
+            # Only letters: the options themselves are lines of the question.
+            references = [reference.strip() for reference in references]
+        elif len(options) > len(references):
+            question, references = letter_options(question, options, correct, together=False)
+        identity = values.parse_text(get_path(document, "id"))
+        return make_answers(references, list(candidates), question=question, model=self.model, task=self.task, id=identity)
+
+
+def _as_indices(value: Any) -> list[int]:
+    return [index for index in (value if isinstance(value, list) else [value]) if isinstance(index, int)]
+
+
+def _details_model(path: Path) -> str:
+    """Return the part of the path between `details` and the time; empty for a file that was moved."""
+    folders = path.resolve().parent.parts
+    if "details" in folders and _TIME.fullmatch(folders[-1]):
+        start = len(folders) - folders[::-1].index("details")
+        return "/".join(folders[start:-1])
+    return ""
+
+
+class HelmReader:
+    """Reader of the states of HELM's `scenario_state.json`: one per instance, training trial and, in some methods, option."""
+
+    def __init__(self, path: Path) -> None:
+        # The folder has the name of the run, scenario with arguments and model: "mmlu:subject=anatomy,model=openai_gpt2".
+        self.task = ",".join(word for word in path.resolve().parent.name.split(",") if not word.startswith("model="))
+
+    def __call__(self, record: Record) -> list[Answer]:
+        if record.get("reference_index") is not None:
+            raise SkippedRecord("an option scored by likelihood, without generated text")
+        result = record.get("result")
+        if not get_path(result, "success"):
+            raise values.UnreadableCell(f"the request failed: {get_path(result, 'error') or 'no result'}")
+        references = [
+            get_path(reference, "output", "text")
+            for reference in get_path(record, "instance", "references") or []
+            if "correct" in (get_path(reference, "tags") or [])
+        ]
+        question = values.parse_text(get_path(record, "instance", "input", "text"))
+        if options := record.get("output_mapping"):
+            question = add_options(question, list(options.values()))
+            references = [form for letter, text in options.items() if text in references for form in (letter, text)]
+        return make_answers(
+            references,
+            [get_path(completion, "text") for completion in get_path(result, "completions") or []],
+            question=question,
+            model=values.parse_text(get_path(record, "request", "model") or get_path(record, "request", "model_deployment")),
+            task=self.task,
+            id=values.parse_text(get_path(record, "instance", "id")),
+        )
+
+
+def read_states(path: Path) -> Iterator[LocatedRecord]:
+    """Yield location and content of each state. Raises InputError: the document is broken."""
+    for location, state in json_documents.iterate_list(path, "request_states"):
+        if not isinstance(state, dict):
+            raise InputError(f"{path}: {location} is not an object; check the format of the file")
+        yield location, state

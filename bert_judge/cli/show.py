@@ -1,4 +1,4 @@
-"""`bert-judge standings`: print accuracy per model and judge, and the judges' agreement with the gold labels."""
+"""`bert-judge show` and `standings`: print a table of a run, and its accuracies and agreements."""
 
 import json
 import math
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pandas as pd
+import pyarrow.parquet as pq
 import typer
 from rich.console import Console
 from rich.table import Table
@@ -18,6 +19,37 @@ from bert_judge.runtime.errors import InputError, suggest
 Row = dict[Hashable, Any]
 # Up to this many tasks, a table is printed for each.
 MAX_TASK_TABLES = 3
+
+
+def show(
+    file: Annotated[Path, typer.Argument(help="Table of a run.")],
+    rows: Annotated[int, typer.Option("--rows", "-n", min=0, help="Number of rows to print.")] = 5,
+) -> None:
+    """Print what a table of a run is, the settings that produced it, its columns and its first rows."""
+    if file.is_dir():
+        raise InputError(f"{file}: is a folder; name a table in it")
+    provenance = tables.provenance(file)
+    kind = f"{provenance['schema']} table, version {provenance['schema_version']}" if provenance else "not of this program"
+    echo(f"{file}: {kind}, {tables.count(file):,} rows")
+    if provenance:
+        echo(_to_json({**provenance, "spec": json.loads(provenance["spec"])}))
+    descriptions = {column.name: column.description for column in _schema(provenance).columns} if provenance else {}
+    with pq.ParquetFile(file) as table:
+        for column in table.schema_arrow:
+            echo(f"{column.name} ({column.type}) {descriptions.get(column.name, '')}".rstrip())
+        first = next(table.iter_batches(batch_size=rows), None) if rows else None
+    for row in first.to_pylist() if first is not None else []:
+        echo(_to_json(row))
+
+
+def _schema(provenance: dict[str, Any]) -> tables.Schema:
+    if provenance["schema"] == "scores":
+        return tables.scores_schema(json.loads(provenance["spec"])["judges"])
+    return tables.SCHEMAS[provenance["schema"]]
+
+
+def _to_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=1, default=str)
 
 
 def standings(
@@ -37,10 +69,10 @@ def standings(
 
         echo(export_standings(file, form, task), nl=False)
     else:
-        show(file, task, judge or [])
+        print_standings(file, task, judge or [])
 
 
-def show(path: str | Path, task: str | None = None, judges: Sequence[str] = (), screen: Console | None = None) -> None:
+def print_standings(path: str | Path, task: str | None = None, judges: Sequence[str] = (), screen: Console | None = None) -> None:
     """Print the standings, and the agreement and comparisons of the same run.
 
     Args:
@@ -67,7 +99,7 @@ def show(path: str | Path, task: str | None = None, judges: Sequence[str] = (), 
     if (standings["invalid"] > 0).any():
         screen.print("invalid verdicts count as incorrect; bert-judge standings --format csv adds the accuracy without them")
     if (path.parent / "audit" / "corrected_accuracy.parquet").is_file():
-        show_audit(path.parent / "audit", screen)
+        print_audit(path.parent / "audit", screen)
     if gold is not None and (table_path := path.with_name("agreement.parquet")).is_file():
         _show_agreement(screen, tables.read(table_path, tables.AGREEMENT), gold)
     if (table_path := path.with_name("comparisons.parquet")).is_file():
@@ -126,7 +158,7 @@ def _percent_cell(row: Row, column: str) -> str:
     return f"{format_percent(row[column])} {_interval(row)}"
 
 
-def show_audit(folder: Path, screen: Console | None = None) -> None:
+def print_audit(folder: Path, screen: Console | None = None) -> None:
     """Print the corrected accuracies and differences of the audited judge, the next labels, and the certificates of all judges."""
     from bert_judge.evaluation.audit.corrected import next_steps
 

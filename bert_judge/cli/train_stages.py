@@ -12,7 +12,7 @@ import pandas as pd
 from bert_judge import plan, tables
 from bert_judge.assets.prepare import load_manifest, prepare
 from bert_judge.candidates.stage import import_candidates
-from bert_judge.cli.quickstart.configurations import FILE, LABELS, LONGER, START, TEST, TRAIN
+from bert_judge.cli.configurations import FILE, LABELS, LONGER, START, TEST, TRAIN
 from bert_judge.datasets.merge import build_dataset
 from bert_judge.datasets.overlap import check_overlap
 from bert_judge.evaluation.agreement import MAJORITY
