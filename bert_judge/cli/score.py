@@ -137,7 +137,7 @@ def judge_file(
         InputError: the file, its columns, the judge or the output is invalid; nothing was written.
     """
     # Columns of the user mean that the file is read as plain rows, not as a framework's file.
-    answers = AnswerFile(file, None, open_rows(file)) if columns else open_answers(file)
+    answers = open_answers(file, is_plain=bool(columns))
     if answers.rows is not None:
         container = answers.rows.container
         ending, name = container.output_suffix, file.name

@@ -37,10 +37,11 @@ def references_by_id(path: Path | None) -> Mapping[str, list[str]]:
     """Return id → references. Raises InputError: no column of ids or references, an invalid cell, or a duplicate id."""
     if path is None:
         return {}
-    id_column = next(iter(_find_ids(open_rows(path).columns).values()), None)
+    source = open_rows(path)
+    id_column = next(iter(_find_ids(source.columns).values()), None)
     if id_column is None:
         raise InputError(f"{path}: no column of ids; add one of {', '.join(ID_COLUMNS)}")
-    return {identity: row["references"] for identity, row in _rows_by_key(path, id_column).items()}
+    return {identity: row["references"] for identity, row in _rows_by_key(source, id_column).items()}
 
 
 def make_joining_reader(source: RowFile, references: Path) -> RecordReader:
@@ -51,15 +52,16 @@ def make_joining_reader(source: RowFile, references: Path) -> RecordReader:
     """
     path, sample = source.path, source.sample
     columns = column_names.detect_columns(path, source.columns, {}, ("candidate",), sample=sample, remedy=column_names.RENAME)
-    own_ids, ids = _find_ids(source.columns), _find_ids(open_rows(references).columns)
+    companion = open_rows(references)
+    own_ids, ids = _find_ids(source.columns), _find_ids(companion.columns)
     shared = next(filter(ids.get, own_ids), None)
-    keys = (columns.get("question"), _detect_reference_columns(references).get("question"))
+    keys = (columns.get("question"), _detect_reference_columns(companion).get("question"))
     if own_ids and ids:
         keys = (own_ids[shared], ids[shared]) if shared else (next(iter(own_ids.values())), next(iter(ids.values())))
     key, other_key = keys
     if key is None or other_key is None:
         raise InputError(f"{path}: shares neither ids nor questions with {references}; add a column `id` to both")
-    rows = _rows_by_key(references, other_key)
+    rows = _rows_by_key(companion, other_key)
     read_row = make_column_reader(columns | {"question": "question", "references": "references"})
 
     def question_of(record: Record) -> str:
@@ -90,9 +92,9 @@ def _find_ids(columns: Sequence[str]) -> dict[str, str]:
     return {name: names[name] for name in ID_COLUMNS if name in names}
 
 
-def _detect_reference_columns(path: Path) -> dict[str, str]:
-    source, remedy = open_rows(path), column_names.RENAME
-    return column_names.detect_columns(path, source.columns, {}, ("references",), sample=source.sample, remedy=remedy)
+def _detect_reference_columns(source: RowFile) -> dict[str, str]:
+    remedy = column_names.RENAME
+    return column_names.detect_columns(source.path, source.columns, {}, ("references",), sample=source.sample, remedy=remedy)
 
 
 def _parse_key(cell: Any) -> str:
@@ -100,8 +102,8 @@ def _parse_key(cell: Any) -> str:
     return values.parse_message(cell, values.USER).strip()
 
 
-def _rows_by_key(path: Path, column: str) -> dict[str, Record]:
-    return by_id(path, column, ((location, row["key"], row) for location, row in _parsed_rows(path, column)))
+def _rows_by_key(source: RowFile, column: str) -> dict[str, Record]:
+    return by_id(source.path, column, ((location, row["key"], row) for location, row in _parsed_rows(source, column)))
 
 
 def by_id(path: Path, id_column: str, entries: Iterable[tuple[str, str, T]]) -> dict[str, T]:
@@ -114,9 +116,9 @@ def by_id(path: Path, id_column: str, entries: Iterable[tuple[str, str, T]]) -> 
     return values_by_id
 
 
-def _parsed_rows(path: Path, key: str | None = None) -> Iterator[LocatedRecord]:
+def _parsed_rows(source: RowFile, key: str | None = None) -> Iterator[LocatedRecord]:
     """Yield location, and `question`, `references` and (if its column is named) `key` of each row."""
-    source, columns = open_rows(path), _detect_reference_columns(path)
+    path, columns = source.path, _detect_reference_columns(source)
     read_answers = make_column_reader(columns | {"candidate": _NO_ANSWER}, source.holds_texts, source.sample)
 
     def parse(record: Record) -> Record:
@@ -136,7 +138,7 @@ def read_candidates(path: Path, companions: CompanionFiles) -> Iterator[LocatedR
     """Yield the answers with their questions as plain rows. Raises InputError: no references, or lists of different lengths."""
     if companions.references is None:
         raise InputError(f"{path}: contains answers only; name the file of questions and references with --references")
-    questions, scores = (row for _, row in _parsed_rows(companions.references)), companions.scores
+    questions, scores = (row for _, row in _parsed_rows(open_rows(companions.references))), companions.scores
     task, model = path.resolve().parent.parent.name, path.resolve().parent.name
     lists = (questions, iterate_list(path), iterate_list(scores) if scores else iter(()))
     for count, (row, member, score) in enumerate(zip_longest(*lists)):

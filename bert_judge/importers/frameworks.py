@@ -148,8 +148,10 @@ class AnswerFile:
         return self.source if self.framework is None or FRAMEWORKS[self.framework].is_annotatable else None
 
 
-def open_answers(path: Path) -> AnswerFile:
-    """Open a file and detect the framework that wrote it. Raises InputError: it is unreadable."""
+def open_answers(path: Path, *, is_plain: bool = False) -> AnswerFile:
+    """Open a file and detect the framework that wrote it, unless its rows are plain. Raises InputError: it is unreadable."""
+    if is_plain:
+        return AnswerFile(path, None, open_rows(path))
     if path.suffix.lower() in run_logs.ENDINGS:
         return AnswerFile(path, "inspect", None)
     if sniff(path).format == "json":

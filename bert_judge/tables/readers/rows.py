@@ -3,11 +3,10 @@
 import csv
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -39,12 +38,14 @@ class Chunk:
         locations: of each row in the file, for error messages.
         raw: the rows in the form in which they are written again: a record batch, lists of cells, or lines.
         fraction_read: of the file, 0 to 1.
+        header: names of all columns of the file; empty for JSON, whose rows have keys of their own.
     """
 
     records: Sequence[Record]
     locations: list[str]
     raw: Any
     fraction_read: float
+    header: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -53,10 +54,12 @@ class RowFile:
 
     Attributes:
         columns: names of its columns; for JSON, the keys of its first rows.
+        sample: its first rows, at most `CHUNK_ROWS`.
     """
 
     container: Container
     columns: list[str]
+    sample: list[Record]
 
     @property
     def path(self) -> Path:
@@ -88,17 +91,9 @@ class RowFile:
         for chunk in self.chunks(columns=columns):
             yield from zip(chunk.locations, chunk.records, strict=True)
 
-    @cached_property
-    def sample(self) -> list[Record]:
-        """The first rows; of a file that is damaged there, nothing."""
-        try:
-            return list(next(self.chunks()).records)
-        except InputError:
-            return []
-
 
 def open_rows(path: Path, format: str | None = None, needed: Collection[str] = ()) -> RowFile:
-    """Determine the format of a file and its columns.
+    """Determine the format of a file and its columns, and read its first rows.
 
     Args:
         format: see `Container`; by the file's content if omitted.
@@ -108,17 +103,27 @@ def open_rows(path: Path, format: str | None = None, needed: Collection[str] = (
         InputError: unknown format, unreadable file, no rows, or a duplicate column.
     """
     container = sniff(path, format)
-    with translate_errors(path, container.format):
-        columns, has_rows = _HEADERS[container.format](container, needed)
-    if not has_rows:
-        raise no_rows(path)
+    with translate_errors(path, container.format), closing(_READERS[container.format](container, CHUNK_ROWS, None)) as chunks:
+        if (first := next(chunks, None)) is None:
+            raise no_rows(path)
+        columns = list(first.header) or _find_keys(chain([first], chunks), needed)
     if len(columns) > MAX_COLUMNS:
         raise InputError(f"{path}: has {len(columns):,} columns, limit {MAX_COLUMNS:,}; drop those that scoring does not need")
     counts = Counter(columns)
     for name in needed or filter(None, columns):
         if counts[name] > 1:
             raise InputError(f"{path}: the column {name!r} occurs {counts[name]} times; rename or drop the others")
-    return RowFile(container, columns)
+    return RowFile(container, columns, list(first.records))
+
+
+def _find_keys(chunks: Iterable[Chunk], needed: Collection[str]) -> list[str]:
+    """Return the keys of the first rows, and of those up to the last of the needed keys."""
+    keys: dict[str, None] = {}
+    for number, record in enumerate(record for chunk in chunks for record in chunk.records):
+        if len(keys) > MAX_COLUMNS or (number >= HEADER_ROWS and keys.keys() >= set(needed)):
+            break
+        keys.update(dict.fromkeys(record))
+    return list(keys)
 
 
 def parse_json_line(path: Path, number: int, line: str) -> dict[str, Any]:
@@ -136,17 +141,12 @@ def parse_json_line(path: Path, number: int, line: str) -> dict[str, Any]:
 # --- parquet ---
 
 
-def _parquet_header(container: Container, needed: Collection[str]) -> tuple[list[str], bool]:
-    with pq.ParquetFile(container.path) as file:
-        return file.schema_arrow.names, file.metadata.num_rows > 0
-
-
-def _read_parquet(container: Container, rows: int, columns: Collection[str] | None) -> Iterator[Chunk]:
+def _read_parquet(container: Container, rows: int, columns: Collection[str] | None) -> Generator[Chunk]:
     start, total = 0, pq.read_metadata(container.path).num_rows
     for batch in iterate_batches(container.path, rows, None if columns is None else list(columns)):
         locations = [f"row {start + number}" for number in range(1, batch.num_rows + 1)]
         start += batch.num_rows
-        yield Chunk(batch.to_pylist(), locations, batch, start / total)
+        yield Chunk(batch.to_pylist(), locations, batch, start / total, batch.schema.names)
 
 
 # --- tables of texts ---
@@ -226,16 +226,11 @@ def _open_workbook(container: Container) -> Iterator[tuple[list[str], Iterator[l
 _TABLES: dict[str, Callable[[Container], OpenTable]] = {"csv": _open_csv, "markdown": _open_markdown, "xlsx": _open_workbook}
 
 
-def _table_header(container: Container, needed: Collection[str]) -> tuple[list[str], bool]:
-    with _TABLES[container.format](container) as (header, rows, _):
-        return header, next(rows, None) is not None
-
-
 def _row_size(cells: Sequence[Any]) -> int:
     return sum(len(cell) for cell in cells if isinstance(cell, str)) + OBJECT_BYTES * len(cells)
 
 
-def _read_table(container: Container, rows: int, columns: Collection[str] | None) -> Iterator[Chunk]:
+def _read_table(container: Container, rows: int, columns: Collection[str] | None) -> Generator[Chunk]:
     start, parse = 0, sheets.parse_cell if container.format == "markdown" else lambda cell: cell
     with _TABLES[container.format](container) as (header, all_rows, fraction_read):
         places = {name: position for position, name in reversed([*enumerate(header)])}
@@ -244,7 +239,7 @@ def _read_table(container: Container, rows: int, columns: Collection[str] | None
             locations = [f"row {start + number}" for number in range(1, len(cells) + 1)]
             start += len(cells)
             records = [{name: None if row[at] in ("", None) else parse(row[at]) for name, at in positions} for row in cells]
-            yield Chunk(records, locations, cells, fraction_read())
+            yield Chunk(records, locations, cells, fraction_read(), header)
 
 
 # --- JSON ---
@@ -268,19 +263,7 @@ def _json_document(container: Container) -> Iterator[tuple[str, dict[str, Any], 
 _JSON_ROWS = {"jsonl": _json_lines, "json": _json_document}
 
 
-def _json_header(container: Container, needed: Collection[str]) -> tuple[list[str], bool]:
-    columns: dict[str, None] = {}
-    rows = 0
-    for rows, (_, record, _line) in enumerate(_JSON_ROWS[container.format](container), 1):
-        if rows > HEADER_ROWS and columns.keys() >= set(needed):
-            break
-        columns.update(dict.fromkeys(record))
-        if len(columns) > MAX_COLUMNS:
-            break
-    return list(columns), rows > 0
-
-
-def _read_json(container: Container, rows: int, columns: Collection[str] | None) -> Iterator[Chunk]:
+def _read_json(container: Container, rows: int, columns: Collection[str] | None) -> Generator[Chunk]:
     size, read = container.path.stat().st_size, 0
     lines = _JSON_ROWS[container.format](container)
     for some in batch_rows(lines, rows, lambda line: len(line[2])):
@@ -292,5 +275,4 @@ def _read_json(container: Container, rows: int, columns: Collection[str] | None)
         yield Chunk(records, locations, raw, min(1.0, read / size))
 
 
-_HEADERS = {"parquet": _parquet_header, **dict.fromkeys(_TABLES, _table_header), **dict.fromkeys(_JSON_ROWS, _json_header)}
 _READERS = {"parquet": _read_parquet, **dict.fromkeys(_TABLES, _read_table), **dict.fromkeys(_JSON_ROWS, _read_json)}
