@@ -33,13 +33,12 @@ from bert_judge.assets.prepare import load_manifest, prepare
 from bert_judge.candidates.generators.hf import HFGenerator
 from bert_judge.config.models import HFModel
 from bert_judge.config.training import JudgeTuning, Training
-from bert_judge.judges.llm.fine_tuned import FineTunedJudge
-from bert_judge.judges.llm.train import DEFAULTS, to_rows, train_judge
-from bert_judge.judges.pairwise import PairJudge
+from bert_judge.judges.llm.fine_tuned import DEFAULTS, FineTunedJudge, to_rows, train_judge
 from bert_judge.judges.pairwise import fine_tuned as pairs_of_models
 from bert_judge.judges.pairwise.llm import PairLLMJudge
 from bert_judge.judges.pairwise.rules import PairRuleJudge
 from bert_judge.judges.pairwise.train import to_pairs, train_pair_judge
+from bert_judge.judges.protocol import PairJudge
 from bert_judge.runtime.keyed_random import fraction
 from bert_judge.statistics import metrics
 from bert_judge.tables import question_point

@@ -51,7 +51,7 @@ from bert_judge.encoder.trainer import (
     set_dropout,
     training_arguments,
 )
-from bert_judge.judges.llm import prompting
+from bert_judge.judges import prompted
 from bert_judge.judges.probe import PROMPT, backbone_asset
 from bert_judge.judges.probe.evaluate import evaluate_aspect, format_interval
 from bert_judge.judges.probe.fit import AspectLabels, make_folds
@@ -155,9 +155,9 @@ def _request(row: Any, question: str, choices: tuple[str, ...], max_characters: 
     answer = Row(row.sample_id, row.attempt, row.model, row.question, (), row.candidate)
     sections = [
         INSTRUCTIONS,
-        prompting.section("Question", row.question[-max_characters:]),
-        prompting.candidate_section(prompting.render_candidate(answer, 0, max_characters)),
-        prompting.section("Your grade", question),
+        prompted.section("Question", row.question[-max_characters:]),
+        prompted.candidate_section(prompted.render_candidate(answer, 0, max_characters)),
+        prompted.section("Your grade", question),
     ]
     return Request(row.sample_id, row.attempt, "\n\n".join(sections), Sample(row.question, ()), choices)
 

@@ -180,8 +180,8 @@ class ScriptedModel:
 
 
 def _fine_tuned_prompts() -> list[Any]:
-    from bert_judge.judges.llm.fine_tuned import PromptWriter
-    from bert_judge.judges.llm.prompting import render_candidate
+    from bert_judge.judges.fine_tuned import PromptWriter
+    from bert_judge.judges.prompted import render_candidate
 
     writer = PromptWriter(load_tokenizer(GENERAL_FOLDER), 80)
     answers = [{"Candidate": render_candidate(row, 0, 200)} for row in ROWS[::SLOW_ROWS]]
@@ -214,8 +214,8 @@ def pairwise_results() -> Results:
     from bert_judge.config import Input
     from bert_judge.judges.pairwise.encoder import DavidsonTieModel, PairRowEncoder
     from bert_judge.judges.pairwise.llm import PairLLMJudge
-    from bert_judge.judges.pairwise.protocol import Pair
     from bert_judge.judges.pairwise.rules import RULES, PairRuleJudge
+    from bert_judge.judges.protocol import Pair
     from bert_judge.text.visible_text import normalize_text
 
     pairs = [Pair(a.question, a.candidate, b.candidate, a.references) for a, b in itertools.pairwise(ROWS[::SLOW_ROWS])]

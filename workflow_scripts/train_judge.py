@@ -14,7 +14,7 @@ with job_log(snakemake.log[0]):
     settings = snakemake.config["judges"][spec["judge"]].get("training", {})
     start, work = files.backbone, work_folder(folder)
     if spec["kind"] == "llm":
-        from bert_judge.judges.llm.train import train_judge
+        from bert_judge.judges.llm.fine_tuned import train_judge
 
         run_time = {key: settings[key] for key in JudgeTuning.run_time & settings.keys()}
         train_judge(spec, files.train, files.validation, files.summary, start, folder, work, run_time)

@@ -246,7 +246,7 @@ class _Run:
         training = self.work / "training"
         # Only now: both load torch.
         if spec["kind"] == "llm":
-            from bert_judge.judges.llm.train import train_judge as fine_tune
+            from bert_judge.judges.llm.fine_tuned import train_judge as fine_tune
 
             fine_tune(spec, train_rows, validation_rows, summary, backbone, folder, training)
         else:

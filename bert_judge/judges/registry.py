@@ -99,7 +99,7 @@ class JudgeKind:
         stage_version: increased when the labels of an unchanged spec change, so that old tables become stale.
         reads_text: its verdicts depend on the rules of `text`, not only on `text.visible_text`, which the label stage itself uses.
         prompt_files: YAML files of its prompts, relative to the folder of the kind. Their content is part of the spec.
-        compares_pairs: it compares two answers: `load` returns a `judges.pairwise.protocol.PairJudge`.
+        compares_pairs: it compares two answers: `load` returns a `judges.protocol.PairJudge`.
         combines_labels: its labels are merged from label tables of other judges by `combine_labels`; it has no `load`.
         looks_up_labels: it looks up existing verdicts on the answers of a run and cannot judge other answers.
         is_trained: it learns from labels.

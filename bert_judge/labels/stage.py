@@ -14,8 +14,18 @@ import pandas as pd
 
 from bert_judge import tables
 from bert_judge.judges import registry
-from bert_judge.judges.pairwise.protocol import Pair, PairJudge, Preference, invalid_preference
-from bert_judge.judges.protocol import LABEL_COLUMNS, Judge, LazyJudge, Row, invalid, model_revisions
+from bert_judge.judges.protocol import (
+    LABEL_COLUMNS,
+    Judge,
+    LazyJudge,
+    Pair,
+    PairJudge,
+    Preference,
+    Row,
+    invalid,
+    invalid_preference,
+    model_revisions,
+)
 from bert_judge.judges.registry import LoadContext
 from bert_judge.labels.judge_loading import NamedJudge
 from bert_judge.labels.judging import LabelStore, judge_rows, without_reasoning

@@ -5,8 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, FailFast, Field, Tag
 
-from bert_judge.judges.pairwise.protocol import OrderVerdict, Pair
-from bert_judge.judges.protocol import Label, Row, invalid
+from bert_judge.judges.protocol import Label, OrderVerdict, Pair, Row, invalid
 from bert_judge.labels.judging import READ_PLAIN, parse_record
 from bert_judge.serve.limits import Limits, RequestRejected
 from bert_judge.text.visible_text import strip_reasoning

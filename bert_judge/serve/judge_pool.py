@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from bert_judge.config import files as config_files
-from bert_judge.judges.pairwise.protocol import Pair, PairJudge, Preference
-from bert_judge.judges.protocol import Judge, Label, Row
+from bert_judge.judges.protocol import Judge, Label, Pair, PairJudge, Preference, Row
 from bert_judge.labels import judge_loading
 from bert_judge.labels.judge_loading import JudgeReference, NamedJudge
 from bert_judge.labels.judging import judge_rows

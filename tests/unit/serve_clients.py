@@ -9,8 +9,7 @@ from contextlib import contextmanager
 
 from starlette.testclient import TestClient
 
-from bert_judge.judges.pairwise.protocol import OrderVerdict, Pair, Preference, combine_orders
-from bert_judge.judges.protocol import Label, Row, decided
+from bert_judge.judges.protocol import Label, OrderVerdict, Pair, Preference, Row, combine_orders, decided
 from bert_judge.runtime.errors import InputError
 from bert_judge.serve.app import make_app
 from bert_judge.serve.guard import Guard

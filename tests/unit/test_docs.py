@@ -36,7 +36,7 @@ FOLDERS = (
     *("bert_judge", "benchmarks", "configs", "docs", "envs", "examples", "profiles", "report"),
     *("rules", "tests", "workflow_scripts"),
 )
-# Folders of the library by which pages shorten a path: `judges/llm/prompting.py`.
+# Folders of the library by which pages shorten a path: `judges/llm/judge.py`.
 PARTS = tuple(path.name for path in sorted((ROOT / "bert_judge").iterdir()) if path.is_dir())
 FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$", re.DOTALL | re.MULTILINE)
 # `python -m bert_judge.cli.…` on this page are commands of BERT-as-a-Judge, whose package has the same name.
@@ -167,7 +167,7 @@ def test_paths_of_the_repository_exist(page: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_shortened_paths_exist(page: str) -> None:
-    """`judges/llm/prompting.py` is a file of the library; `batch_budgets.py` is a file somewhere."""
+    """`judges/llm/judge.py` is a file of the library; `batch_budgets.py` is a file somewhere."""
     code = " ".join(re.findall(r"`([^`\n]+)`", FENCE.sub("", PAGES[page])))
     for path in re.findall(rf"(?<![\w./-])((?:{'|'.join(PARTS)})/[\w./-]*\w\.(?:py|yaml|smk))", code):
         assert (ROOT / "bert_judge" / path).is_file(), path

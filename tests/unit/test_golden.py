@@ -68,7 +68,7 @@ EDITS = {
         "\ndef normalize_words(text: str) -> list[str]:",
         "\ndef normalize_words(text: str) -> list[str]:\n    text = text.replace('q', 'k')",
     ),
-    "judges/llm/verdicts.py": ('NO_VERDICT = "no verdict', 'NO_VERDICT = "no clear verdict'),
+    "judges/prompted.py": ('NO_VERDICT = "no verdict', 'NO_VERDICT = "no clear verdict'),
     "judges/llm/prompts.yaml": ("Reply with your verdict only", "Say your verdict only"),
 }
 
@@ -103,7 +103,7 @@ def check(library: Path, *arguments: str) -> dict[str, str]:
     [
         ("text/units.yaml", {"text": "raise TEXT_VERSION", "lexical": "raise TEXT_VERSION if a rule"}),
         ("text/normalization.py", {"text": "raise TEXT_VERSION", "lexical": "raise TEXT_VERSION if a rule"}),
-        ("judges/llm/verdicts.py", {"llm": "raise stage_version of the kind llm"}),
+        ("judges/prompted.py", {"llm": "raise stage_version of the kind llm"}),
         ("judges/llm/prompts.yaml", {"llm": "new versions"}),
     ],
 )

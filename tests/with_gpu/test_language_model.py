@@ -10,8 +10,7 @@ import tiny_models
 from test_fine_tuned import ROW, train
 
 from bert_judge.assets.prepare import prepare
-from bert_judge.judges.llm.fine_tuned import FineTunedJudge
-from bert_judge.judges.llm.train import DEFAULTS
+from bert_judge.judges.llm.fine_tuned import DEFAULTS, FineTunedJudge
 
 pytestmark = pytest.mark.gpu
 

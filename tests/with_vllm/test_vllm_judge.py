@@ -10,7 +10,7 @@ import pytest
 from workspace import Workspace
 
 from bert_judge import tables
-from bert_judge.judges.llm.judge import PROBABILITY
+from bert_judge.judges.prompted import PROBABILITY
 
 pytestmark = [pytest.mark.vllm, pytest.mark.workflow]
 

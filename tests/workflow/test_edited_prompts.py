@@ -8,7 +8,8 @@ import pytest
 from chat_server import serving
 from workspace import Workspace, edited_library
 
-from bert_judge.judges.llm.prompting import INSTRUCTIONS, POSITIVE
+from bert_judge.judges.llm.judge import INSTRUCTIONS
+from bert_judge.judges.llm.verdicts import POSITIVE
 
 pytestmark = pytest.mark.workflow
 

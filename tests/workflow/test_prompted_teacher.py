@@ -9,7 +9,7 @@ import tiny_models
 from workspace import Workspace
 
 from bert_judge import tables
-from bert_judge.judges.llm.judge import PROBABILITY
+from bert_judge.judges.prompted import PROBABILITY
 
 pytestmark = pytest.mark.workflow
 

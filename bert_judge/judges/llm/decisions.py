@@ -14,13 +14,13 @@ from typing import Any
 
 from bert_judge.candidates.generators.openai import MalformedResponseError, OpenAIGenerator
 from bert_judge.candidates.generators.protocol import Completion, Request, error_completion
-from bert_judge.judges.llm import prompting
-from bert_judge.judges.llm.judge import PROBABILITY, LLMJudge, Reading, ReplyFormat, RowCase
+from bert_judge.judges.llm.judge import CHOICES, PROMPTS, LLMJudge, RowCase
 from bert_judge.judges.llm.verdicts import NEGATIVE, POSITIVE
+from bert_judge.judges.prompted import PROBABILITY, Reading, ReplyFormat
 from bert_judge.tasks import Sample
 
 NAME = "correct"
-STATEMENT = f"{prompting.PROMPTS['statement']}\n{prompting.PROMPTS['rules']}"
+STATEMENT = f"{PROMPTS['statement']}\n{PROMPTS['rules']}"
 REFUSED = "the model declined to answer"
 # Servers round probabilities.
 TOLERANCE = 0.01
@@ -36,7 +36,7 @@ class DecisionJudge(LLMJudge):
     """
 
     def _reply_formats(self) -> tuple[ReplyFormat, ReplyFormat]:
-        reply_format = ReplyFormat(STATEMENT, prompting.CHOICES)
+        reply_format = ReplyFormat(STATEMENT, CHOICES)
         return reply_format, reply_format
 
     def _request(self, case: RowCase, reply_format: ReplyFormat) -> Request:

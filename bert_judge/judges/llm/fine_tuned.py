@@ -1,271 +1,43 @@
-"""Language models that are fine-tuned as judges: prompts, the folder of a judge, and calibration, for one answer and for pairs.
+"""A language model that is fine-tuned as a judge of single answers, and the stage that trains, calibrates and measures it."""
 
-A fine-tuned judge needs no instructions, so its prompts are short: the texts and a heading for the verdict. The verdict is the
-first token of the reply and its probability is the score; grades and a reason may follow. The folder holds a PEFT adapter, or
-complete weights, with the tokenizer, whose chat template is the bare prompt, so that every program sends the model the same tokens.
-"""
-
-from __future__ import annotations
-
-import hashlib
 import json
-import math
-import re
-from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy.optimize import minimize
-from transformers import AutoTokenizer
+import pandas as pd
 
 from bert_judge import tables
-from bert_judge.assets.model_files import hash_files
-from bert_judge.assets.prepare import Manifest, folder_revision, resolve_model
-from bert_judge.candidates.generators.protocol import Completion, Generator, Request
-from bert_judge.candidates.generators.tokenization import PromptEncoder
-from bert_judge.config.models import HFModel
+from bert_judge.assets.prepare import load_manifest
+from bert_judge.candidates.generators.protocol import Request
 from bert_judge.config.training import JudgeTuning
-from bert_judge.encoder.encoding import fair_lengths
-from bert_judge.encoder.judge_folder import JUDGE_FILE
-from bert_judge.judges.llm import prompting
-from bert_judge.judges.llm.judge import PROBABILITY, Case, LLMJudge, PromptedJudge, Reading, Reply, ReplyFormat, RowCase
-from bert_judge.judges.llm.verdicts import NO_VERDICT
+from bert_judge.encoder.judge_folder import METRICS, hash_rows, write_seen_rows
+from bert_judge.judges.fine_tuned import (
+    Calibration,
+    FineTuned,
+    JudgeCard,
+    PromptWriter,
+    explanation,
+    hash_weights,
+    train_model,
+    write_card,
+)
+from bert_judge.judges.llm.judge import LLMJudge, RowCase
+from bert_judge.judges.prompted import PROBABILITY, Reading, ReplyFormat, render_candidate
 from bert_judge.judges.protocol import Row
-from bert_judge.runtime.errors import InputError
+from bert_judge.runtime import resume
+from bert_judge.statistics import metrics
 from bert_judge.tasks import Sample
 
+log = logging.getLogger(__name__)
 # The verdicts on an answer, a single token each in common tokenizers.
 YES, NO = "yes", "no"
 VERDICTS = (YES, NO)
-VERDICT_HEADING = "Verdict:\n"
-# Room for the verdict, tokens of a text that a cut leaves at least, and longest explanation.
-VERDICT_TOKENS, MIN_TOKENS, MAX_REASON_TOKENS = 4, 16, 256
-CUT = " […] "
-# Bounds and prior of the calibration, for few rows; of the slope in logarithm.
-MAX_OFFSET, PRIOR_WIDTH = 6.0, 2.0
-
-
-@dataclass
-class Calibration:
-    """Calibrated probabilities: the softmax of slope × log-probability, plus an offset for the last verdict.
-
-    The last verdict is "no", or a tie; so the two answers of a pair stay symmetric. The slope is 1 / temperature.
-    """
-
-    slope: float = 1.0
-    offset: float = 0.0
-
-    def __call__(self, log_probabilities: ArrayLike) -> np.ndarray:
-        """Calibrate log-probabilities, shape (n, verdicts)."""
-        logits = self.slope * np.asarray(log_probabilities, float)
-        logits[:, -1] += self.offset
-        weights = np.exp(logits - logits.max(axis=1, keepdims=True))
-        return weights / weights.sum(axis=1, keepdims=True)
-
-    @classmethod
-    def fit(cls, log_probabilities: ArrayLike, targets: ArrayLike) -> Calibration:
-        """Fit by maximum likelihood to target probabilities, shape (n, verdicts)."""
-        values, truth = np.asarray(log_probabilities, float), np.asarray(targets, float)
-
-        def loss(parameters: np.ndarray) -> float:
-            likelihoods = np.maximum(cls(float(np.exp(parameters[0])), float(parameters[1]))(values), 1e-12)
-            return float(((parameters / PRIOR_WIDTH) ** 2).sum() / 2 - (truth * np.log(likelihoods)).sum())
-
-        bounds = [(-2.5, 2.5), (-MAX_OFFSET, MAX_OFFSET)]
-        slope, offset = minimize(loss, np.zeros(2), method="L-BFGS-B", bounds=bounds).x
-        return cls(float(np.exp(slope)), float(offset))
-
-
-@dataclass
-class JudgeCard:
-    """The `judge.json` of a fine-tuned judge.
-
-    Attributes:
-        base, base_revision, base_weights: the base model, and a hash of its weights.
-        max_length: of a prompt in tokens.
-        explains: grades or reasons were trained too.
-    """
-
-    kind: str
-    base: str
-    base_revision: str
-    base_weights: str
-    max_length: int
-    explains: bool = False
-    calibration: Calibration = field(default_factory=Calibration)
-    simulated: bool = False
-    spec: dict[str, Any] = field(default_factory=dict)
-
-    def write(self, folder: Path) -> None:
-        tables.write_json(folder / JUDGE_FILE, asdict(self))
-
-
-def read_card(folder: Path) -> JudgeCard:
-    """Read the card of a judge. Raises InputError: it is not one of a fine-tuned language model."""
-    path = folder / JUDGE_FILE
-    try:
-        raw = json.loads(path.read_text("utf-8"))
-        return JudgeCard(**{**raw, "calibration": Calibration(**raw["calibration"])})
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise InputError(f"{path}: not the card of a fine-tuned language model: {error}; train the judge again") from error
-
-
-def hash_weights(manifest: Manifest) -> str:
-    """Hash the weights of a model, 16 hex digits, whatever its other files are: these depend on the version of transformers."""
-    digests = sorted(file.sha256 for file in manifest.files if file.name.endswith((".safetensors", ".bin")))
-    return hashlib.sha256("\n".join(digests).encode()).hexdigest()[:16]
-
-
-def find_base(card: JudgeCard, folder: Path) -> Manifest:
-    """Find the base model of an adapter by its name. Raises InputError: it is missing, or its weights are others."""
-    path, commit, names = resolve_model(card.base, None if card.base_revision.startswith("local:") else card.base_revision, False)
-    # A commit of the hub names its files.
-    manifest = Manifest(card.base, card.base_revision, path, () if commit else hash_files(path, names))
-    if commit is None and hash_weights(manifest) != card.base_weights:
-        raise InputError(f"{folder}: was trained on other weights than those of {card.base} in {path}; name the same base model")
-    return manifest
-
-
-def load_generator(card: JudgeCard, folder: Path, name: str, base: Manifest | None = None) -> Generator:
-    """Load the model of a judge with transformers: complete weights, or an adapter on its base model."""
-    from bert_judge.candidates.generators.hf import HFGenerator
-
-    settings = HFModel(generator="hf", model=card.base, max_new_tokens=MAX_REASON_TOKENS).model_dump()
-    revision = folder_revision(folder)
-    if (folder / "config.json").is_file():
-        return HFGenerator(name, settings, Manifest(card.base, revision, folder, ()))
-    path = (base or find_base(card, folder)).path
-    return HFGenerator(name, settings, Manifest(card.base, revision, path, ()), adapter=folder)
-
-
-class PromptWriter:
-    """Writes prompts of at most `max_length` tokens: answers lose their middle; other texts only if they alone are too long."""
-
-    def __init__(self, tokenizer: Any, max_length: int) -> None:
-        self.tokenizer, self.max_length = tokenizer, max_length
-
-    def write(
-        self, question: str, references: Sequence[str], answers: Mapping[str, prompting.RenderedCandidate]
-    ) -> tuple[str, bool]:
-        """Return a prompt, and whether a text was cut.
-
-        Args:
-            answers: heading → answer.
-        """
-        reference = references[0] if len(references) == 1 else "\n".join(f"{n}. {text}" for n, text in enumerate(references, 1))
-        texts = [question, *([reference] if references else []), *(answer.text for answer in answers.values())]
-        headings = ["Question:\n", *(["\n\nReference:\n"] if references else [])]
-        headings += [f"\n\n{heading}:\n<{answer.code[:4]}>\n" for heading, answer in answers.items()]
-        endings = [f"\n</{answer.code[:4]}>" for answer in answers.values()]
-        ends = ["", *([""] if references else []), *endings]
-        frame = "".join(heading + end for heading, end in zip(headings, ends, strict=True)) + f"\n\n{VERDICT_HEADING}"
-        # Tokens may merge differently where texts meet.
-        budget = self.max_length - self._count(frame) - 2 * len(texts) - VERDICT_TOKENS
-        lengths = [self._count(text) for text in texts]
-        limits = self._limits(lengths, len(answers), budget)
-        cut = [
-            self._cut(text, limit) if length > limit else text for text, length, limit in zip(texts, lengths, limits, strict=True)
-        ]
-        parts = "".join(heading + text + end for heading, text, end in zip(headings, cut, ends, strict=True))
-        return f"{parts}\n\n{VERDICT_HEADING}", cut != texts
-
-    def _limits(self, lengths: Sequence[int], answers: int, budget: int) -> list[int]:
-        if sum(lengths) <= budget:
-            return list(lengths)
-        for_answers = budget - sum(lengths[:-answers])
-        if for_answers >= MIN_TOKENS * answers:
-            return [*lengths[:-answers], *fair_lengths(lengths[-answers:], for_answers)]
-        return fair_lengths(lengths, budget)
-
-    def _count(self, text: str) -> int:
-        return len(self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
-
-    def _cut(self, text: str, limit: int) -> str:
-        """Replace the middle of a text by a mark, so that about `limit` tokens are left."""
-        offsets = self.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)["offset_mapping"]
-        limit = max(2, limit - self._count(CUT))
-        head = limit // 2
-        return text[: offsets[head - 1][1]] + CUT + text[offsets[head - limit][0] :]
-
-
-class FineTuned(PromptedJudge[Case]):
-    """Mixin of the judges on a fine-tuned model: asks for the verdict's probabilities and, if it learned them, grades and reason.
-
-    Uses the settings reasoning, seed, and the maximum length of answers in characters.
-    """
-
-    choices: tuple[str, ...]
-
-    def __init__(self, name: str, settings: Mapping[str, Any], generator: Generator, card: JudgeCard, tokenizer: Any) -> None:
-        super().__init__(name, settings, generator)
-        self.card, self.prompts = card, PromptWriter(tokenizer, card.max_length)
-
-    @classmethod
-    def load(
-        cls,
-        folder: Path,
-        name: str,
-        settings: Mapping[str, Any],
-        card: JudgeCard | None = None,
-        base: Manifest | None = None,
-        generator: Generator | None = None,
-    ) -> Self:
-        """Load a judge from its folder.
-
-        Args:
-            card, base: those of a judge that is not complete yet.
-            generator: a program that serves the judge's model, in place of transformers.
-
-        Raises:
-            InputError: a file is missing or broken, or the base model is another one.
-        """
-        card = card or read_card(folder)
-        generator = generator or load_generator(card, folder, name, base)
-        return cls(name, settings, generator, card, AutoTokenizer.from_pretrained(folder, local_files_only=True))
-
-    @abstractmethod
-    def _to_reading(self, probabilities: Sequence[float]) -> Reading:
-        """Convert calibrated probabilities of the choices."""
-
-    def log_probabilities(self, cases: Sequence[Case]) -> np.ndarray:
-        """Return the model's log-probability of each verdict, shape (cases, verdicts)."""
-        reply_format = self._reply_formats()[0]
-        completions = self.generator.generate([self._request(case, reply_format) for case in cases])
-        if failed := [completion.reason for completion in completions if completion.choice_probabilities is None]:
-            raise InputError(f"{self.name}: {failed[0]}")
-        return np.array([_logarithms(completion, self.choices) for completion in completions])
-
-    def _reply_formats(self) -> tuple[ReplyFormat, ReplyFormat]:
-        reply_format = ReplyFormat("", self.choices)
-        return reply_format, reply_format
-
-    def _parse_completion(self, case: Case, completion: Completion, choices: tuple[str, ...] | None) -> Reading:
-        if completion.choice_probabilities is None:
-            word = completion.text.strip().partition("\n")[0]
-            if word not in self.choices:
-                return Reading(NO_VERDICT, retry=True)
-            return self._to_reading([float(word == choice) for choice in self.choices])
-        return self._to_reading(self.card.calibration([_logarithms(completion, self.choices)])[0].tolist())
-
-    def _ask(self, cases: Sequence[Case]) -> list[Reply]:
-        replies = super()._ask(cases)
-        if not (self.card.explains and self.settings["reasoning"]):
-            return replies
-        decided = [index for index, reply in enumerate(replies) if reply.reading.score is not None]
-        requests = [self._request(cases[index], ReplyFormat(f"{self._word(replies[index].reading)}\n")) for index in decided]
-        for index, completion in zip(decided, self.generator.generate(requests), strict=True):
-            grades, reason = parse_explanation(completion.text)
-            reading = replace(replies[index].reading, grades=grades, reason=reason or replies[index].reading.reason)
-            replies[index] = Reply(reading, (*replies[index].completions, completion))
-        return replies
-
-    @abstractmethod
-    def _word(self, reading: Reading) -> str:
-        """Return the verdict of a reading in the words of the model."""
+# Settings of the judge that do not change what it learns.
+DEFAULTS: dict[str, Any] = {"seed": 0, "max_candidate_chars": 20_000, "threshold": 0.5, "reasoning": False}
 
 
 class FineTunedJudge(FineTuned[RowCase], LLMJudge):
@@ -294,83 +66,61 @@ class FineTunedJudge(FineTuned[RowCase], LLMJudge):
         return YES if (reading.score or 0) >= self.settings["threshold"] else NO
 
 
-def _logarithms(completion: Completion, choices: Sequence[str]) -> list[float]:
-    assert completion.choice_probabilities is not None
-    return [math.log(max(completion.choice_probabilities[choice], 1e-30)) for choice in choices]
-
-
-def explanation(grades: Sequence[float | None], reason: str | None) -> str:
-    """Return what follows the verdict in a training text: a line of grades and the reason; empty without both."""
-    line = f"Grade: {' '.join(f'{grade:g}' for grade in grades if grade is not None)}" if any(g is not None for g in grades) else ""
-    return "\n".join(filter(None, (line, (reason or "").strip())))
-
-
-def parse_explanation(text: str) -> tuple[dict[str, float] | None, str]:
-    """Return the grades and the reason of a text from `explanation`."""
-    match = re.match(r"\s*Grade: ([\d. ]+)(?:\n|$)", text)
-    if match is None:
-        return None, text.strip()
-    grades = [float(grade) for grade in match[1].split() if grade.count(".") < 2 and grade != "."]
-    names = ["grade"] if len(grades) == 1 else [f"grade_{letter}" for letter in "ab"]
-    return dict(zip(names, grades, strict=False)) or None, text[match.end() :].strip()
-
-
-def use_bare_prompts(tokenizer: Any) -> None:
-    """Replace the chat template: it writes the text of a message and, where the tokenizer does, the beginning of the text."""
-    begins = tokenizer("a")["input_ids"][:1] == [tokenizer.bos_token_id]
-    tokenizer.chat_template = (
-        "{{ bos_token }}" if begins else ""
-    ) + "{% for message in messages %}{{ message.content }}{% endfor %}"
-
-
-def train_model(
-    card: JudgeCard,
-    tuning: JudgeTuning,
-    base: Manifest,
-    write_examples: Callable[[PromptWriter], Sequence[tuple[str, str, str]]],
-    folder: Path,
-    work_folder: Path,
-) -> dict[str, float]:
-    """Train the model of a judge and write it into a folder, without its card; return metrics of the training.
+def train_judge(
+    spec: Mapping[str, Any],
+    train: str | Path,
+    validation: str | Path,
+    summary: str | Path,
+    base: str | Path,
+    folder: str | Path,
+    work_folder: str | Path,
+    run_time: Mapping[str, Any] | None = None,
+) -> None:
+    """Fine-tune a language model on a dataset; write it with its metrics and model card.
 
     Args:
+        spec: `Plan.judge_spec`.
+        train, validation: dataset tables; calibration and metrics are fitted and measured on `validation`.
         base: manifest of the base model.
-        write_examples: returns (prompt, verdict, explanation) of each training row.
-        work_folder: keeps the checkpoints of exactly these rows and settings.
-
-    Raises:
-        InputError: the base model cannot be loaded, or the training diverges.
+        folder: gets adapter or weights, tokenizer, metrics.json, README.md and, last, judge.json.
+        work_folder: holds the training checkpoints until the judge is complete.
     """
-    from bert_judge.candidates.generators.hf import load_model
-    from bert_judge.candidates.tuning import Example, merge_adapter, tune
+    folder, manifest = Path(folder), load_manifest(base)
+    rows, held_out = tables.read(train, tables.DATASET), tables.read(validation, tables.DATASET)
+    tuning = JudgeTuning.model_validate({**spec["training"], **(run_time or {})})
+    card = JudgeCard("llm", manifest.repository, manifest.revision, hash_weights(manifest), tuning.max_length, spec=dict(spec))
+    counts = json.loads(Path(summary).read_text("utf-8"))
+    card.simulated = bool(counts["simulated"])
+    key = resume.content_key(tables.canonical(spec), manifest.revision, tables.fingerprint(rows))
 
-    settings = HFModel(generator="hf", model=card.base).model_dump()
-    loaded = load_model(folder.name, settings, base.path)
-    card.max_length = min(tuning.max_length, loaded.max_length or tuning.max_length)
-    tokenizer = loaded.tokenizer
-    use_bare_prompts(tokenizer)
-    encoder = PromptEncoder(folder.name, tokenizer, settings)
-    end = [min(loaded.eos_ids)] if loaded.eos_ids else []
-    # A reason keeps its beginning.
-    room = MAX_REASON_TOKENS - 1
-    examples = []
-    for prompt, verdict, text in write_examples(PromptWriter(tokenizer, card.max_length)):
-        explained = [*encoder.tokenize(f"\n{text}")[:room], *end] if text else []
-        card.explains = card.explains or bool(text)
-        examples.append(Example(encoder.encode(prompt)[0], [*encoder.tokenize(verdict), *explained]))
-    dtype = loaded.model.dtype
-    model, metrics = tune(loaded, examples, tuning, work_folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    for path in (*folder.glob("*.safetensors"), *folder.glob("*config.json"), folder / JUDGE_FILE):
-        path.unlink(missing_ok=True)
-    if tuning.method == "lora" and not tuning.merge:
-        config = model.peft_config["default"]
-        # The name that finds the base model on every machine.
-        config.base_model_name_or_path = card.base
-        config.revision = None if card.base_revision.startswith("local:") else card.base_revision
-        # It is trained in float32; the model that it is merged into is not.
-        model.to(dtype).save_pretrained(folder, save_embedding_layers=False)
-    else:
-        merge_adapter(model, dtype).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return metrics
+    def write_examples(writer: PromptWriter) -> list[tuple[str, str, str]]:
+        return [write_example(writer, row, label) for row, label in zip(to_rows(rows), rows["label"], strict=True)]
+
+    statistics = train_model(card, tuning, manifest, write_examples, folder, Path(work_folder) / key)
+    judge = FineTunedJudge.load(folder, spec["judge"], DEFAULTS, card, manifest)
+    labels = held_out["label"].to_numpy(float)
+    log_probabilities = judge.log_probabilities(list(map(judge.make_case, to_rows(held_out))))
+    card.calibration = Calibration.fit(log_probabilities, np.stack([labels, 1 - labels], axis=1))
+    result = metrics.classification_metrics(labels, card.calibration(log_probabilities)[:, 0])
+    log.info("validation: %s", {name: round(value, 4) for name, value in result.items()})
+    tables.write_json(folder / METRICS, {"validation": result, "training": {"rows": len(rows), **statistics}})
+    seen = pd.concat([rows, held_out])
+    write_seen_rows(folder, hash_rows(seen["question"], seen["candidate"]))
+    write_card(folder, spec["judge"], card, result, f"{len(rows):,} answers of the dataset `{spec['dataset']}`", statistics)
+    card.write(folder)
+    resume.clear(work_folder)
+
+
+def write_example(writer: PromptWriter, row: Row, label: float) -> tuple[str, str, str]:
+    candidate = render_candidate(row, DEFAULTS["seed"], DEFAULTS["max_candidate_chars"])
+    prompt, _ = writer.write(row.question, row.references, {"Candidate": candidate})
+    return prompt, YES if label >= 0.5 else NO, explanation([], None)
+
+
+def to_rows(frame: pd.DataFrame) -> list[Row]:
+    """Return the rows of a dataset as input of a judge."""
+    columns = (frame[name] for name in ("sample_id", "attempt", "model", "question", "references", "candidate"))
+    return [
+        Row(sample, attempt, model, question, tuple(references), candidate)
+        for sample, attempt, model, question, references, candidate in zip(*columns, strict=True)
+    ]

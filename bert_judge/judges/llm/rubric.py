@@ -12,12 +12,14 @@ from dataclasses import replace
 from typing import Any
 
 from bert_judge.candidates.generators.protocol import Completion, Generator, Request
-from bert_judge.judges.llm import prompting, verdicts
-from bert_judge.judges.llm.judge import LLMJudge, Reading, ReplyFormat, RowCase
+from bert_judge.judges import prompted
+from bert_judge.judges.llm import judge
+from bert_judge.judges.llm.judge import LLMJudge, RowCase
+from bert_judge.judges.prompted import Reading, ReplyFormat, candidate_section, section
 from bert_judge.judges.protocol import Label, Row, empty_answer
 from bert_judge.tasks import Sample
 
-PROMPTS = prompting.PROMPTS["rubric"]
+PROMPTS = judge.PROMPTS["rubric"]
 
 GRADED = "grades in JSON"
 NO_GRADES = "no JSON object with grades in the judge's reply"
@@ -57,10 +59,10 @@ class RubricJudge(LLMJudge):
         text = "\n\n".join(
             [
                 PROMPTS["instructions"],
-                prompting.section("Aspects", "\n".join(lines)),
-                prompting.section("Question", row.question),
-                prompting.candidate_section(case.candidate),
-                prompting.section("Your grades", reply_format.instructions),
+                section("Aspects", "\n".join(lines)),
+                section("Question", row.question),
+                candidate_section(case.candidate),
+                section("Your grades", reply_format.instructions),
             ]
         )
         return Request(row.sample_id, row.attempt, text, Sample(row.question, row.references))
@@ -83,17 +85,17 @@ def parse_grades(reply: str, ranges: Mapping[str, Range], code: str = "", candid
         code: signature of the fence around the candidate; repeated fenced text is removed.
         candidate: as shown to the judge; one that contains a JSON object is removed where it is repeated without its fence.
     """
-    text = verdicts.strip_quotes(verdicts.normalize_characters(reply), (code,) if code else ())
+    text = prompted.strip_quotes(prompted.normalize_characters(reply), (code,) if code else ())
     if text is None:
-        return _unreadable(verdicts.REASONING_TRUNCATED)
-    normalized = verdicts.normalize_characters(candidate).strip()
+        return _unreadable(prompted.REASONING_TRUNCATED)
+    normalized = prompted.normalize_characters(candidate).strip()
     if next(_json_objects(normalized), None) is not None:
         text = text.replace(normalized, "\n")
     if not text.strip():
-        return _unreadable(verdicts.EMPTY_REPLY)
+        return _unreadable(prompted.EMPTY_REPLY)
     last = next(_json_objects(text), None)
     if last is None:
-        return _unreadable(NO_GRADES if finished else verdicts.TRUNCATED)
+        return _unreadable(NO_GRADES if finished else prompted.TRUNCATED)
     return _validate_grades(last, ranges)
 
 

@@ -12,35 +12,15 @@ stretch of text, so the time is linear in the length of the text.
 """
 
 import re
-import unicodedata
-from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
 
-from bert_judge.text.visible_text import strip_invisible, strip_reasoning
+from bert_judge.judges.prompted import BARE_VERDICT, VERDICT_JSON, VERDICT_LINE, ParsedVerdict, normalize, parse_reply
 
 POSITIVE, NEGATIVE = "correct", "incorrect"
 
-# How a verdict was found.
-VERDICT_LINE, VERDICT_JSON, BARE_VERDICT = "verdict line", "verdict in JSON", "bare verdict"
-# Why there is no verdict.
-EMPTY_REPLY = "the judge's reply is empty"
-NO_VERDICT = "no verdict in the judge's reply"
+# Why a verdict does not count.
 UNDECIDED = "the judge's last verdict is neither correct nor incorrect"
-TRUNCATED = "the judge's reply was truncated"
-REASONING_TRUNCATED = "the judge's reasoning was truncated"
 
-
-class ParsedVerdict(NamedTuple):
-    """A verdict, correct or incorrect (of two answers: A, B or tie), or None; and how it was found, or why there is none."""
-
-    verdict: str | None
-    reason: str
-
-
-_FORMATTING = re.compile(
-    r"(?im)\\?[*_`~]|^[ \t]{0,3}#{1,6}(?=[ \t])|</?(?:b|i|u|em|strong|span|code|pre|p|div|br|h[1-6])(?:\s[^<>\n]{0,80})?/?>"
-)
-_QUOTED_LINES = re.compile(r"(?m)^[ \t]{0,3}>.*$")
 
 # Characters searched before and after a marker; a verdict is shorter.
 _BEFORE, _AFTER = 80, 160
@@ -78,29 +58,16 @@ _REVERSAL = re.compile(r"(?i)\b(?:however|wait|actually)\b")
 _DENIAL = re.compile(r"(?i)\b(?:incorrect|not correct|wrong)\b")
 
 
-def parse(
-    reply: str,
-    codes: Sequence[str] = (),
-    candidate: str = "",
-    finished: bool = True,
-    find: Callable[[str], ParsedVerdict | None] | None = None,
-) -> ParsedVerdict:
-    """Parse a judge's reply.
+def parse(reply: str, codes: Sequence[str] = (), candidate: str = "", finished: bool = True) -> ParsedVerdict:
+    """Parse a judge's reply; see `prompted.parse_reply`.
 
     Args:
-        codes: signatures of the fences around the candidates, see `prompting`; repeated fenced text is removed.
         candidate: as shown to the judge; one that contains a verdict line is removed even where it is repeated without its fence.
-        finished: False if the reply stopped at a limit, so that its last verdict is missing.
-        find: finds the verdict in the judge's own text; correct or incorrect by default.
     """
-    text = strip_quotes(normalize(reply), codes, normalize(candidate).strip())
-    if text is None:
-        return ParsedVerdict(None, REASONING_TRUNCATED)
-    if not finished:
-        return ParsedVerdict(None, TRUNCATED)
-    if not text.strip():
-        return ParsedVerdict(None, EMPTY_REPLY)
-    return (find or _find_verdict)(text) or ParsedVerdict(None, NO_VERDICT)
+    text = normalize(candidate).strip()
+    # A candidate that is only a verdict looks like the judge's own and must not remove it.
+    is_planted = _marked_verdict(text) and not (len(text) <= _BEFORE and _VERDICT_ONLY.match(text))
+    return parse_reply(reply, _find_verdict, codes, text if is_planted else "", finished)
 
 
 def self_verdicts(candidate: str) -> set[str]:
@@ -108,42 +75,6 @@ def self_verdicts(candidate: str) -> set[str]:
     text = normalize(candidate)
     bare = (_bare_verdict(line, BARE_VERDICT) for line in text.splitlines())
     return {parsed.verdict for parsed in (*_marked_verdicts(text), *bare) if parsed and parsed.verdict}
-
-
-def normalize(text: str) -> str:
-    """Remove formatting from the visible text, so that equal words are equal strings."""
-    return _FORMATTING.sub("", normalize_characters(text))
-
-
-def normalize_characters(text: str) -> str:
-    """Fold compatibility characters and line breaks and remove invisible characters; formatting stays."""
-    return "\n".join(strip_invisible(unicodedata.normalize("NFKC", text)).splitlines())
-
-
-def strip_quotes(text: str, codes: Sequence[str], candidate: str = "") -> str | None:
-    """Return the judge's own text, without candidates, quoted lines and reasoning; None if the reasoning is unfinished."""
-    for code in codes:
-        text = _strip_fenced(text, code)
-    # A candidate that is only a verdict looks like the judge's own and must not remove it.
-    if _marked_verdict(candidate) and not (len(candidate) <= _BEFORE and _VERDICT_ONLY.match(candidate)):
-        text = text.replace(candidate, "\n")
-    answer = strip_reasoning(text)
-    return None if answer is None else _QUOTED_LINES.sub("", answer)
-
-
-def _strip_fenced(text: str, code: str) -> str:
-    """Return the text outside a fence. An unclosed fence extends to the end; text before an unopened one is fenced."""
-    outside: list[str] = []
-    inside, position = False, 0
-    for tag in re.finditer(rf"(?i)<\s{{0,3}}(/?)\s{{0,3}}candidate-{re.escape(code)}\s{{0,3}}>", text):
-        closes = bool(tag[1])
-        if closes and not inside:
-            outside.clear()
-        elif not inside:
-            outside.append(text[position : tag.start()])
-        inside, position = not closes, tag.end()
-    # A line break in its place, so that the following text does not continue the sentence before.
-    return "\n".join(outside if inside else [*outside, text[position:]])
 
 
 def _find_verdict(text: str) -> ParsedVerdict | None:

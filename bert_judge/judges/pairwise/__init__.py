@@ -11,8 +11,14 @@ from bert_judge.config.base import JudgeConfig, Texts, as_list
 from bert_judge.config.models import LanguageModel
 from bert_judge.config.training import JudgeTuning, Training
 from bert_judge.encoder.judge_folder import judge_asset, local_content
-from bert_judge.judges.llm import fine_tuned_assets, fine_tuned_inputs, load_fine_tuned, load_generator, model_asset, model_gpus
-from bert_judge.judges.pairwise.protocol import OrderVerdict, Pair, PairJudge, Preference, combine_orders, invalid_preference
+from bert_judge.judges.language_models import (
+    fine_tuned_assets,
+    fine_tuned_inputs,
+    load_fine_tuned,
+    load_generator,
+    model_asset,
+    model_gpus,
+)
 from bert_judge.judges.registry import RESULTS, Dependencies, Inputs, JudgeKind, LoadContext, Spec, read_card
 
 PairSets = Annotated[Texts, BeforeValidator(as_list, json_schema_input_type=str | Texts)]
@@ -85,9 +91,6 @@ class PairwiseJudgeConfig(JudgeConfig):
         if self.base and (wrong := self.model_fields_set & {"backbone", "max_length"}):
             raise ValueError(f"{' and '.join(sorted(wrong))} cannot be combined with base; remove it, or use training")
         return self
-
-
-__all__ = ["KIND", "OrderVerdict", "Pair", "PairJudge", "Preference", "combine_orders", "invalid_preference"]
 
 
 class PairwiseKind(JudgeKind):

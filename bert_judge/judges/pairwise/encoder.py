@@ -18,8 +18,7 @@ from bert_judge.encoder import checkpoint as checkpoints
 from bert_judge.encoder.encoding import EncodedRow, RowEncoder, fair_lengths, keep_tail
 from bert_judge.encoder.inference import Engine
 from bert_judge.encoder.judge_folder import resolve_checkpoint
-from bert_judge.judges.pairwise.protocol import OrderVerdict, Pair, Preference, combine_orders, invalid_preference
-from bert_judge.judges.protocol import NOT_A_NUMBER
+from bert_judge.judges.protocol import NOT_A_NUMBER, OrderVerdict, Pair, Preference, combine_orders, invalid_preference
 from bert_judge.runtime.errors import InputError
 from bert_judge.text import TEXT_VERSION
 from bert_judge.text.features import truncate_middle
@@ -76,7 +75,7 @@ def fit_tie_model(differences: ArrayLike, labels: ArrayLike) -> DavidsonTieModel
 
 
 class PairEncoderJudge:
-    """Implements `judges.pairwise.PairJudge`.
+    """Implements `judges.protocol.PairJudge`.
 
     The encoder's score is the difference d(A, B) = f(A, B) − f(B, A) of its logits on both orders, positive if A is better. It
     changes its sign if the answers are swapped, for any weights, so there is no position bias.
@@ -115,7 +114,7 @@ class PairEncoderJudge:
         return DavidsonTieModel(metadata.temperature, metadata.pairwise["log_nu"])
 
     def compare(self, pairs: Sequence[Pair]) -> list[Preference]:
-        """See `judges.pairwise.PairJudge`. Two equal answers tie. Raises InputError: the judge was never trained."""
+        """See `judges.protocol.PairJudge`. Two equal answers tie. Raises InputError: the judge was never trained."""
         if not self.checkpoint.trained:
             raise InputError(f"{self.path}: an untrained backbone; call fit, or give a judge's folder")
         if not pairs:

@@ -18,7 +18,7 @@ from bert_judge.assets.prepare import load_manifest
 from bert_judge.candidates.generators.protocol import Request
 from bert_judge.config.training import JudgeTuning
 from bert_judge.encoder.judge_folder import METRICS
-from bert_judge.judges.llm.fine_tuned import (
+from bert_judge.judges.fine_tuned import (
     Calibration,
     FineTuned,
     JudgeCard,
@@ -26,12 +26,12 @@ from bert_judge.judges.llm.fine_tuned import (
     explanation,
     hash_weights,
     train_model,
+    write_card,
 )
-from bert_judge.judges.llm.judge import PROBABILITY, Reading, ReplyFormat
-from bert_judge.judges.llm.train import write_card
 from bert_judge.judges.pairwise.llm import CHOICES, PairLLMJudge, RenderedPair, render_pair
-from bert_judge.judges.pairwise.protocol import SWAPPED_VERDICTS, Pair
 from bert_judge.judges.pairwise.train import measure, read_split, to_pairs
+from bert_judge.judges.prompted import PROBABILITY, Reading, ReplyFormat
+from bert_judge.judges.protocol import SWAPPED_VERDICTS, Pair
 from bert_judge.runtime import keyed_random, resume
 from bert_judge.runtime.resume import content_key
 from bert_judge.tasks import Sample
@@ -45,7 +45,7 @@ _NAME = re.compile(r"\b((?:answer|assistant|response|candidate|model)\s)([AB12])
 
 
 class FineTunedPairJudge(FineTuned[RenderedPair], PairLLMJudge):
-    """Implements `judges.pairwise.PairJudge`; the score is P(A) + P(tie)/2 and the verdict the likeliest of the three."""
+    """Implements `judges.protocol.PairJudge`; the score is P(A) + P(tie)/2 and the verdict the likeliest of the three."""
 
     choices = CHOICES
 

@@ -10,12 +10,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bert_judge.candidates.generators.protocol import Completion, Request
-from bert_judge.judges.llm import verdicts
-from bert_judge.judges.llm.judge import PROBABILITY, PromptedJudge, Reading, ReplyFormat
-from bert_judge.judges.llm.prompting import RenderedCandidate, references_section, render_candidate, section
-from bert_judge.judges.llm.verdicts import BARE_VERDICT, VERDICT_LINE, ParsedVerdict, normalize
-from bert_judge.judges.pairwise.protocol import OrderVerdict, Pair, Preference, combine_orders
-from bert_judge.judges.protocol import Row
+from bert_judge.judges.prompted import (
+    BARE_VERDICT,
+    PROBABILITY,
+    VERDICT_LINE,
+    ParsedVerdict,
+    PromptedJudge,
+    Reading,
+    RenderedCandidate,
+    ReplyFormat,
+    normalize,
+    parse_reply,
+    references_section,
+    render_candidate,
+    section,
+)
+from bert_judge.judges.protocol import OrderVerdict, Pair, Preference, Row, combine_orders
 from bert_judge.runtime.package_data import read_yaml
 from bert_judge.runtime.resume import content_key
 from bert_judge.tasks import Sample
@@ -54,7 +64,7 @@ class RenderedPair:
 
 
 class PairLLMJudge(PromptedJudge[RenderedPair]):
-    """Implements `judges.pairwise.PairJudge` on any generator.
+    """Implements `judges.protocol.PairJudge` on any generator.
 
     If the reply is constrained and the backend returns log-probabilities, the score is P(A) + P(tie)/2 and the verdict the most
     likely of the three; else it is 1, 0.5 or 0. A reply without a verdict is requested once more, as one constrained word; after
@@ -64,7 +74,7 @@ class PairLLMJudge(PromptedJudge[RenderedPair]):
     """
 
     def compare(self, pairs: Sequence[Pair]) -> list[Preference]:
-        """See `judges.pairwise.PairJudge`. Two answers with the same text tie without calling the model."""
+        """See `judges.protocol.PairJudge`. Two answers with the same text tie without calling the model."""
         orders = [order for pair in pairs for order in (pair, pair.swapped)]
         different = [order for order in orders if order.answer_a.strip() != order.answer_b.strip()]
         seed, max_chars = self.settings["seed"], self.settings["max_answer_chars"]
@@ -124,12 +134,12 @@ def build_prompt(rendered: RenderedPair, reply_format: str) -> str:
 
 
 def parse(reply: str, codes: Sequence[str] = (), finished: bool = True) -> ParsedVerdict:
-    """Parse a reply: A, B, tie, or no verdict and why. It is prepared as that of the pointwise judge (`llm.verdicts.parse`).
+    """Parse a reply: A, B, tie, or no verdict and why. See `prompted.parse_reply`.
 
     Parsing is strict: only a line that consists of a verdict counts (`Verdict: A`, `**Verdict:** [[B]]`), and the last one decides.
     A reply without such a line counts if it is a single bare word. Letters count only as capitals, since "a" is a word.
     """
-    return verdicts.parse(reply, codes, finished=finished, find=_find_verdict)
+    return parse_reply(reply, _find_verdict, codes, finished=finished)
 
 
 def verdict_lines(text: str) -> list[str]:

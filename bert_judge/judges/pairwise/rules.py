@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from bert_judge.judges.pairwise.protocol import OrderVerdict, Pair, Preference, combine_orders
+from bert_judge.judges.protocol import OrderVerdict, Pair, Preference, combine_orders
 from bert_judge.runtime import keyed_random
 from bert_judge.text.normalization import normalize_words
 from bert_judge.text.word_metrics import token_f1

@@ -15,7 +15,7 @@ from bert_judge.encoder.checkpoint import JudgeMetadata
 from bert_judge.encoder.judge_folder import JUDGE_FILE, METRICS
 from bert_judge.judges.model_card import metrics_table, render, write_model_card
 from bert_judge.judges.pairwise.encoder import PairEncoderJudge
-from bert_judge.judges.pairwise.protocol import Pair, PairJudge
+from bert_judge.judges.protocol import Pair, PairJudge
 from bert_judge.runtime import keyed_random, resume
 from bert_judge.runtime.errors import InputError
 from bert_judge.statistics import metrics

@@ -12,8 +12,8 @@ import pytest
 import tiny_models
 from serve_clients import running
 
-from bert_judge.judges.pairwise import Pair, PairJudge
 from bert_judge.judges.pairwise.encoder import PairEncoderJudge
+from bert_judge.judges.protocol import Pair, PairJudge
 from bert_judge.serve import judge_pool
 from bert_judge.serve.app import make_app
 from bert_judge.serve.guard import Guard

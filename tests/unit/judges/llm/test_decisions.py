@@ -18,7 +18,7 @@ from bert_judge import tables
 from bert_judge.evaluation.cost import measure_usage
 from bert_judge.judges.llm import KIND, LLMJudgeConfig
 from bert_judge.judges.llm.decisions import REFUSED, STATEMENT, DecisionJudge
-from bert_judge.judges.llm.judge import MODEL_FAILED, PROBABILITY
+from bert_judge.judges.prompted import MODEL_FAILED, PROBABILITY
 from bert_judge.judges.registry import LoadContext
 from bert_judge.labels.stage import label_table
 

@@ -16,16 +16,9 @@ from transformers import AutoTokenizer
 from bert_judge import tables
 from bert_judge.assets.prepare import load_manifest, prepare
 from bert_judge.config.training import JudgeTuning
-from bert_judge.judges.llm.fine_tuned import (
-    Calibration,
-    FineTunedJudge,
-    PromptWriter,
-    explanation,
-    parse_explanation,
-    use_bare_prompts,
-)
-from bert_judge.judges.llm.prompting import RenderedCandidate
-from bert_judge.judges.llm.train import DEFAULTS, train_judge
+from bert_judge.judges.fine_tuned import Calibration, PromptWriter, explanation, parse_explanation, use_bare_prompts
+from bert_judge.judges.llm.fine_tuned import DEFAULTS, FineTunedJudge, train_judge
+from bert_judge.judges.prompted import RenderedCandidate
 from bert_judge.judges.protocol import Row
 from bert_judge.runtime import sigterm
 from bert_judge.runtime.errors import InputError

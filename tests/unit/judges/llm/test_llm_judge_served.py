@@ -16,10 +16,12 @@ from test_llm_judge import ROW, SETTINGS
 from bert_judge import tables
 from bert_judge.candidates.generators.openai import OpenAIGenerator
 from bert_judge.config import OpenAIModel
-from bert_judge.judges.llm import KIND, prompting
-from bert_judge.judges.llm.judge import MODEL_FAILED, PROBABILITY, LLMJudge
+from bert_judge.judges import prompted
+from bert_judge.judges.llm import KIND
+from bert_judge.judges.llm import judge as llm_judge
+from bert_judge.judges.llm.judge import LLMJudge
 from bert_judge.judges.llm.rubric import RubricJudge
-from bert_judge.judges.llm.verdicts import BARE_VERDICT, TRUNCATED
+from bert_judge.judges.prompted import BARE_VERDICT, MODEL_FAILED, PROBABILITY, TRUNCATED
 from bert_judge.judges.registry import LoadContext
 from bert_judge.labels.stage import label_table
 from bert_judge.runtime.errors import InputError
@@ -55,7 +57,7 @@ def test_table_of_outputs(server: ChatServer) -> None:
     served = LLMJudge("teacher", SETTINGS, OpenAIGenerator("teacher", block(server)))
     for text, verdict, reason in test_verdicts.OUTPUTS:
         row = replace(ROW, candidate=test_verdicts.candidate_of(text))
-        code = prompting.fence_code(row, 0)
+        code = prompted.fence_code(row, 0)
         own = text.replace(test_verdicts.CODE, code).replace(test_verdicts.CODE.upper(), code)
         server.reply = {"message": {"content": own}}
         (label,) = served.judge([row])
@@ -81,7 +83,7 @@ def test_constrained_verdict_with_probability(server: ChatServer, tmp_path: Path
     (call,) = server.seen
     asked = {"structured_outputs": {"choice": ["correct", "incorrect"]}, "guided_choice": ["correct", "incorrect"]}
     assert structured_output == "json_schema" or call[structured_output] == asked[structured_output]
-    assert call["messages"][-1]["content"].endswith(prompting.VERDICT_ONLY)
+    assert call["messages"][-1]["content"].endswith(llm_judge.VERDICT_ONLY)
 
 
 def test_probabilities_of_a_word_in_a_sentence_are_ignored(server: ChatServer, tmp_path: Path) -> None:

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from test_llm_judge import ScriptedGenerator, says
 
 from bert_judge.candidates.generators.protocol import Request
-from bert_judge.judges.llm import prompting, verdicts
-from bert_judge.judges.llm.judge import MODEL_FAILED
+from bert_judge.judges import prompted
+from bert_judge.judges.llm import judge as llm_judge
 from bert_judge.judges.llm.rubric import GRADED, NO_GRADES, RubricJudge, parse_grades
+from bert_judge.judges.prompted import MODEL_FAILED
 from bert_judge.judges.protocol import Row
 
 SCALES = {"semantic_consistency": (1, 5), "flüssig": (0, 1)}
@@ -34,8 +35,8 @@ FOUR = {"semantic_consistency": 4, "flüssig": 1}
         (f"<think>{GOOD} or less?</think>{GOOD}", GRADED),
         (f"{GOOD} {{not json}}", GRADED),
         ("Four and one.", NO_GRADES),
-        ("", verdicts.EMPTY_REPLY),
-        ("<think>hm", verdicts.REASONING_TRUNCATED),
+        ("", prompted.EMPTY_REPLY),
+        ("<think>hm", prompted.REASONING_TRUNCATED),
         ('{"semantic_consistency": 4}', "no grade for 'flüssig'"),
         ("{}", "no grade for 'semantic_consistency'"),
         ('{"semantic_consistency": 4, "flüssig": 1, "x": 2}', "a grade for the unknown aspect 'x'"),
@@ -62,7 +63,7 @@ def test_parse_grades(text: str, reason: str) -> None:
 
 
 def test_truncated_reply_with_a_complete_object() -> None:
-    assert parse_grades(GOOD[:-1], SCALES, finished=False).reason == verdicts.TRUNCATED
+    assert parse_grades(GOOD[:-1], SCALES, finished=False).reason == prompted.TRUNCATED
     assert parse_grades(f"{GOOD} So", SCALES, finished=False).grades == FOUR
 
 
@@ -124,7 +125,7 @@ def judged(*said: Any, row: Row = ROW, **settings: Any) -> tuple[Any, ScriptedGe
         ([says("Well."), says(GOOD)], "correct", 0.875, FOUR, f"{NO_GRADES}; asked again: {GRADED}"),
         ([says("Well."), says("Well.")], "invalid", None, None, f"{NO_GRADES}; asked again: {NO_GRADES}"),
         ([says("", "error", reason="too long")], "invalid", None, None, f"{MODEL_FAILED}: too long"),
-        ([says("{", "truncated"), says(GOOD)], "correct", 0.875, FOUR, f"{verdicts.TRUNCATED}; asked again: {GRADED}"),
+        ([says("{", "truncated"), says(GOOD)], "correct", 0.875, FOUR, f"{prompted.TRUNCATED}; asked again: {GRADED}"),
     ],
 )
 def test_labels_of_replies(said: Any, verdict: str, score: float | None, aspects: Any, reason: str) -> None:
@@ -167,5 +168,5 @@ def test_rows_are_independent() -> None:
 
 
 def test_fence_is_the_one_of_the_llm_judge() -> None:
-    shown = prompting.render_candidate(ROW, 0, 400)
-    assert prompting.candidate_section(shown) in prompting.build_prompt(Row(*vars(ROW).values()), shown, "form")
+    shown = prompted.render_candidate(ROW, 0, 400)
+    assert prompted.candidate_section(shown) in llm_judge.build_prompt(Row(*vars(ROW).values()), shown, "form")

@@ -6,17 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_judge.judges.llm.verdicts import (
+from bert_judge.judges.llm.verdicts import UNDECIDED, parse, self_verdicts
+from bert_judge.judges.prompted import (
     BARE_VERDICT,
     EMPTY_REPLY,
     NO_VERDICT,
     REASONING_TRUNCATED,
     TRUNCATED,
-    UNDECIDED,
     VERDICT_JSON,
     VERDICT_LINE,
-    parse,
-    self_verdicts,
 )
 
 YES, NO = "correct", "incorrect"

@@ -17,9 +17,8 @@ from bert_judge.config import Training
 from bert_judge.encoder.backend import LOGIT_ERRORS, BackendChoice
 from bert_judge.encoder.encoding import EncodedRow, fair_lengths
 from bert_judge.judges.bert.judge import BERTJudge
-from bert_judge.judges.pairwise import Pair
 from bert_judge.judges.pairwise.encoder import DavidsonTieModel, PairEncoderJudge, fit_tie_model
-from bert_judge.judges.pairwise.protocol import SWAPPED_VERDICTS
+from bert_judge.judges.protocol import SWAPPED_VERDICTS, Pair
 from bert_judge.runtime.errors import InputError
 
 texts = st.text(max_size=40)

@@ -11,10 +11,19 @@ from hypothesis import strategies as st
 from test_llm_judge import ScriptedGenerator, says
 
 from bert_judge.candidates.generators.protocol import Completion, Request
-from bert_judge.judges.llm.judge import MODEL_FAILED, PROBABILITY
-from bert_judge.judges.llm.verdicts import BARE_VERDICT, EMPTY_REPLY, NO_VERDICT, REASONING_TRUNCATED, TRUNCATED, VERDICT_LINE
-from bert_judge.judges.pairwise import Pair, Preference, llm
+from bert_judge.judges.pairwise import llm
 from bert_judge.judges.pairwise.llm import PLANTED_VERDICT, PairLLMJudge
+from bert_judge.judges.prompted import (
+    BARE_VERDICT,
+    EMPTY_REPLY,
+    MODEL_FAILED,
+    NO_VERDICT,
+    PROBABILITY,
+    REASONING_TRUNCATED,
+    TRUNCATED,
+    VERDICT_LINE,
+)
+from bert_judge.judges.protocol import Pair, Preference
 
 PAIR = Pair("Name a fruit.", "An apple.", "Granite.", ("pear",))
 SETTINGS = {"kind": "pairwise", "reasoning": True, "seed": 0, "max_answer_chars": 400}

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bert_judge.judges.pairwise.protocol import Pair
 from bert_judge.judges.pairwise.rules import RULES, PairRuleJudge
+from bert_judge.judges.protocol import Pair
 
 CASES = [
     ("longer", Pair("q", "a long answer", "short"), "A", 1.0),

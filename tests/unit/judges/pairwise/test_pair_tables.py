@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_judge import tables
-from bert_judge.judges.pairwise import OrderVerdict, Pair, combine_orders, invalid_preference
+from bert_judge.judges.protocol import OrderVerdict, Pair, combine_orders, invalid_preference
 from bert_judge.runtime.errors import InputError
 
 ROW = {

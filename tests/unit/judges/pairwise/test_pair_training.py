@@ -10,8 +10,8 @@ import pytest
 from test_pair_tables import ROW
 
 from bert_judge import tables
-from bert_judge.judges.pairwise import OrderVerdict, Pair, Preference, combine_orders
 from bert_judge.judges.pairwise.train import labelled_pairs, split
+from bert_judge.judges.protocol import OrderVerdict, Pair, Preference, combine_orders
 from bert_judge.labels.stage import FAILED, compare_pairs
 
 
