@@ -422,7 +422,7 @@ def claim_summary():
 def show_results():
     """Print the standings and the paths of the pages, if this run has written them."""
     if Path(STANDINGS).exists() and Path(STANDINGS).stat().st_mtime >= STARTED:
-        from bert_judge.cli.show import print_standings
+        from bert_judge.cli.standings import print_standings
 
         print_standings(Path(STANDINGS))
     for line in summaries.new_pages(STARTED):

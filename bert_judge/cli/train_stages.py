@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,13 +20,10 @@ from bert_judge.evaluation.pairs.pair_tables import import_pairs
 from bert_judge.evaluation.score_tables import build_scores
 from bert_judge.evaluation.standings import build_standings
 from bert_judge.importers import files
-from bert_judge.judges.imported.judge import ImportedJudge
-from bert_judge.judges.lexical.judge import LexicalJudge
 from bert_judge.judges.model_card import markdown_table
-from bert_judge.judges.protocol import Judge
 from bert_judge.judges.registry import LoadContext
 from bert_judge.labels.judge_loading import RULES
-from bert_judge.labels.stage import label_table
+from bert_judge.labels.stage import label_table, loaded_judge
 from bert_judge.plan import Plan
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
@@ -129,13 +126,9 @@ def train_on_pairs(raw: Mapping[str, Any], judge: str, work: Path) -> tuple[Path
     measures = {name: measure(loaded, to_pairs(test), test["target"].to_numpy()) for name, loaded in judges.items()}
     content = json.loads((folder / "metrics.json").read_text("utf-8"))
     tables.write_json(folder / "metrics.json", content | {"held_out": measures})
-    shares = {name: values["agreement"] for name, values in measures.items()} | {
-        MAJORITY: test["label"].value_counts(normalize=True).max()
-    }
-    lost = [f"{name} on {share:.1%}" for name, share in shares.items() if name != judge and shares[judge] <= share]
-    problem = (
-        f"it agrees with the labels on {shares[judge]:.1%} of {len(test):,} held-out pairs, {' and '.join(lost)}" if lost else None
-    )
+    shares = {name: values["agreement"] for name, values in measures.items()}
+    shares[MAJORITY] = test["label"].value_counts(normalize=True).max()
+    problem = _describe_problem(shares, judge, [name for name in shares if name != judge], f"{len(test):,} held-out pairs")
     return folder, pd.DataFrame(measures).T.round(3).to_string(), problem
 
 
@@ -224,9 +217,16 @@ class _Run:
         """Build the tables of a part of the file: questions, and per model answers and labels."""
         build_task(self.plan.task_spec(task), self.path("task", task), self.file)
         for model in self.plan.models:
-            answers, spec = self.path("answers", task, model), self.plan.labels_spec(LABELS, model, task)
+            answers = self.path("answers", task, model)
             import_candidates(self.plan.candidates_spec(model, task), self.path("task", task), self.file, answers)
-            label_table(spec, answers, self.path(LABELS, task, model), ImportedJudge(spec, self.file))
+            self.label(LABELS, task, [model], {"source": str(self.file)})
+
+    def label(self, name: str, task: str, models: Sequence[str], inputs: Mapping[str, str]) -> None:
+        """Label the answers of models to the questions of a part with a judge, which is loaded once."""
+        with loaded_judge(self.plan.labels_spec(name, models[0], task), inputs, {}) as judge:
+            for model in models:
+                answers, labels = self.path("answers", task, model), self.path(name, task, model)
+                label_table(self.plan.labels_spec(name, model, task), answers, labels, judge)
 
     def train_judge(self) -> Path:
         """Train the judge, unless an earlier call has, and return its folder."""
@@ -257,16 +257,12 @@ class _Run:
 
     def measure(self, folder: Path) -> TrainedJudge:
         """Compare the judge with the rules on the held-out questions, and write the result into its metrics and card."""
-        for rule in RULES:
-            with LexicalJudge(self.plan.labels_spec(rule, FILE, TEST)["settings"]) as lexical:
-                self._label(rule, lexical)
-        checkpoints = {self.judge: folder / "judge.json"}
+        inputs = {**{rule: {} for rule in RULES}, self.judge: {"checkpoint": str(folder / "judge.json")}}
         if START in self.plan.config.judges:
-            checkpoints[START] = self.work / "start.json"
-            prepare(self.plan.assets[f"judge-{START}"], checkpoints[START])
-        for name, checkpoint in checkpoints.items():
-            context = LoadContext(self.plan.labels_spec(name, FILE, TEST), {"checkpoint": str(checkpoint)}, {})
-            self._label(name, self.plan.kind_of(name).load(context))
+            inputs[START] = {"checkpoint": str(self.work / "start.json")}
+            prepare(self.plan.assets[f"judge-{START}"], inputs[START]["checkpoint"])
+        for name, files_of_judge in inputs.items():
+            self.label(name, TEST, list(self.plan.models), files_of_judge)
         for model in self.plan.models:
             labels = {name: self.path(name, TEST, model) for name in self.plan.config.scorers}
             scores = self.path("scores", TEST, model)
@@ -278,12 +274,8 @@ class _Run:
         agreement = agreement[agreement["level"] == "all"].set_index("judge")
         best_rule = str(agreement.loc[list(RULES), "agreement"].idxmax())
         shares = {str(name): float(share) for name, share in agreement["agreement"].items()}
-        own = shares[self.judge]
-        lost = [baseline for baseline in (best_rule, MAJORITY) if own <= shares[baseline]]
-        lost += [START] if own < shares.get(START, 0.0) else []
-        answers = f"{agreement['n'].max():,} held-out answers"
-        baselines = " and ".join(f"{baseline} on {shares[baseline]:.1%}" for baseline in lost)
-        problem = f"it agrees with the labels on {own:.1%} of {answers}, {baselines}" if lost else None
+        baselines = [best_rule, MAJORITY, *([START] if START in shares else [])]
+        problem = _describe_problem(shares, self.judge, baselines, f"{agreement['n'].max():,} held-out answers")
         gain = self._gain() if START in shares else {}
         _write_result(folder, agreement, gain)
         return TrainedJudge(
@@ -296,10 +288,12 @@ class _Run:
         rows = table[(table["level"] == "all") & (table["judge"] == self.judge) & (table["other"] == START)]
         return {name: round(float(rows[name].iloc[0]), 4) for name in ("difference", "low", "high")}
 
-    def _label(self, name: str, judge: Judge) -> None:
-        for model in self.plan.models:
-            answers, labels = self.path("answers", TEST, model), self.path(name, TEST, model)
-            label_table(self.plan.labels_spec(name, model, TEST), answers, labels, judge)
+
+def _describe_problem(shares: Mapping[str, float], judge: str, baselines: Sequence[str], subject: str) -> str | None:
+    """Say which baselines agree with the labels as often as the judge, or for the judge that it started from, more often."""
+    lost = [name for name in baselines if shares[judge] < shares[name] or (shares[judge] == shares[name] and name != START)]
+    described = " and ".join(f"{name} on {shares[name]:.1%}" for name in lost)
+    return f"it agrees with the labels on {shares[judge]:.1%} of {subject}, {described}" if lost else None
 
 
 def _describe_gain(gain: Mapping[str, float]) -> str:

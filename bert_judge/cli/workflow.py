@@ -281,7 +281,7 @@ def audit(
     # Snakemake's own lines go to stderr.
     if code := subprocess.run(command, stdout=sys.stderr, check=False).returncode:
         raise typer.Exit(code)
-    from bert_judge.cli.show import print_audit
+    from bert_judge.cli.standings import print_audit
 
     if (AUDIT_FOLDER / "corrected_accuracy.parquet").is_file():
         print_audit(AUDIT_FOLDER)

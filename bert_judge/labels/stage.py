@@ -212,7 +212,7 @@ def label_job(spec: Spec, inputs: Mapping[str, Any], output: str, block: Spec, c
     if kind.combines_labels:
         kind.combine_labels(_context(spec, inputs, block, check_device), Path(output))
     else:
-        with _loaded(spec, inputs, block, check_device) as judge:
+        with loaded_judge(spec, inputs, block, check_device) as judge:
             label_table(spec, inputs["candidates"], output, judge, _progress_folder(spec, output))
 
 
@@ -233,7 +233,7 @@ def prelabel_job(
     def folder(task: str) -> Path | None:
         return _progress_folder(spec, f"results/labels/{spec['judge']}/{model}/{task}.parquet")
 
-    with _loaded(spec, inputs, block, check_device) as judge:
+    with loaded_judge(spec, inputs, block, check_device) as judge:
         prelabel_tables(Batch(specs, answers), output, judge, folder)
 
 
@@ -254,7 +254,10 @@ def _context(spec: Spec, inputs: Mapping[str, Any], block: Spec, check_device: C
 
 
 @contextmanager
-def _loaded(spec: Spec, inputs: Mapping[str, Any], block: Spec, check_device: Callable[[], None]) -> Iterator[Judge]:
+def loaded_judge(
+    spec: Spec, inputs: Mapping[str, Any], block: Spec, check_device: Callable[[], None] = lambda: None
+) -> Iterator[Judge]:
+    """Load a judge, at its first row if its revisions are known without; its processes end with the context."""
     kind, context = registry.find(spec["settings"]["kind"]), _context(spec, inputs, block, check_device)
     revisions = kind.revisions(context)
     judge: Judge = kind.load(context) if revisions is None else LazyJudge(revisions, lambda: kind.load(context))

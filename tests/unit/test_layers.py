@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from bert_judge.cli import COMMANDS
+
 ROOT = Path(__file__).parents[2]
 PACKAGE = "bert_judge"
 
@@ -186,6 +188,13 @@ def test_a_light_script_imports_nothing_heavy(script: str) -> None:
 @pytest.mark.parametrize("module", LIGHT_MODULES)
 def test_a_light_module_imports_nothing_heavy(module: str) -> None:
     assert loaded([f"{PACKAGE}.{module}"]) & HEAVY == set()
+
+
+def test_commands_do_not_import_each_other() -> None:
+    """What two of them share is in a module that has no command."""
+    modules = {f"{PACKAGE}.cli.{place.split(':')[0]}" for place, _ in COMMANDS.values()}
+    imported = {module: {name.rpartition(".")[0] for name in imports(parsed(SOURCES[module]), whole=True)} for module in modules}
+    assert {(module, other) for module in modules for other in modules & imported[module]} == set()
 
 
 def test_the_check_sees_what_is_heavy() -> None:

@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 
 from bert_judge import __version__, tables
 from bert_judge.cli import COMMANDS, app
-from bert_judge.cli.show import print_standings
+from bert_judge.cli.standings import print_standings
 
 SPEC = {"judges": ["exact", "bert", "human"], "gold": "human"}
 
