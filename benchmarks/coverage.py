@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from bert_judge.evaluation.audit import corrected, ppi, sampling, sequences
+from bert_judge.evaluation.audit import corrected, ppi, sampling
 from bert_judge.evaluation.audit.labels import LABEL, UNLABELLED
 from bert_judge.evaluation.score_tables import MODEL, TASK
 from bert_judge.statistics.bootstrap import Interval
@@ -168,8 +168,8 @@ def sequence_rows(runs: int) -> Iterator[dict[str, object]]:
             (a, a_low, a_high), (b, b_low, b_high) = (corrected.label_values_of(side, JUDGE) for side in sides)
             truths = [side["right"].mean() for side in sides]
             ends = (
-                sequences.confidence_sequence(a, value_bounds=(a_low, a_high), mean_bounds=(0, 1)),
-                sequences.confidence_sequence(a - b, value_bounds=(a_low - b_high, a_high - b_low), mean_bounds=(-1, 1)),
+                ppi.confidence_sequence(a, value_bounds=(a_low, a_high), mean_bounds=(0, 1)),
+                ppi.confidence_sequence(a - b, value_bounds=(a_low - b_high, a_high - b_low), mean_bounds=(-1, 1)),
             )
             for index, ((low, high), truth) in enumerate(zip(ends, (truths[0], truths[0] - truths[1]), strict=True)):
                 held[index] += bool(((low <= truth) & (truth <= high)).all())

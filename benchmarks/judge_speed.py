@@ -44,7 +44,7 @@ from bert_judge.encoder import checkpoint
 from bert_judge.encoder.backend import OPENVINO, has_openvino
 from bert_judge.encoder.judge_folder import find_folder
 from bert_judge.judges.bert.judge import BERTJudge
-from bert_judge.report.exporters import hub_folder
+from bert_judge.report import hub_folder
 from bert_judge.runtime.hardware import best_device, best_dtype, supports_int8
 
 EXACT, LOOP = "this judge, encoder alone, float32", "transformers, batches of 1"

@@ -432,7 +432,7 @@ def task_results() -> Results:
 
 
 def attack_results() -> Results:
-    from bert_judge.evaluation.attacks.suite import generate_attacks
+    from bert_judge.evaluation.attacks import generate_attacks
 
     rows = {tables.sample_id("t", row.question, list(row.references)): row for row in ROWS[::SLOW_ROWS]}
     questions = pd.DataFrame([{"sample_id": key, "question": row.question} for key, row in rows.items()])

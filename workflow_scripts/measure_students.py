@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from bert_judge.evaluation.students import build_students
+from bert_judge.evaluation.standings import build_students
 from bert_judge.runtime.logs import job_log
 
 with job_log(snakemake.log[0]):

@@ -13,9 +13,9 @@ from bert_judge.assets.prepare import GENERAL, GENERAL_FOLDER
 from bert_judge.cli.options import Force
 from bert_judge.cli.terminal import echo
 from bert_judge.labels.judge_loading import JUDGES
-from bert_judge.report.exporters import formats, results
-from bert_judge.report.exporters.results import AccuracyResult
+from bert_judge.report import result_formats, results
 from bert_judge.report.format import TABLE_FORMATS
+from bert_judge.report.results import AccuracyResult
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.logs import disable_progress_bars
 
@@ -43,7 +43,7 @@ def export(
         raise InputError(f"--to {to}: unknown; choose one of {', '.join(FORMATS)}")
     if to == "inspect":
         with tables.claim_output(output, file, force=force):
-            count = _write_lines(output, formats.inspect_lines(results.scored_rows(file, judge), str(file)))
+            count = _write_lines(output, result_formats.inspect_lines(results.scored_rows(file, judge), str(file)))
         echo(f"{output}: {count:,} lines")
         return
     accuracies = results.load_results(file, judge)
@@ -84,12 +84,12 @@ def _model_documents(
         folder = Path(model.replace("/", "__"))
         match form:
             case "lm_eval":
-                document = json.dumps(formats.lm_eval_document(model_results), indent=2, ensure_ascii=False) + "\n"
+                document = json.dumps(result_formats.lm_eval_document(model_results), indent=2, ensure_ascii=False) + "\n"
                 documents[folder / f"results_{timestamp}.json"] = document
             case "model_index":
-                documents[folder / "model-index.yaml"] = formats.model_index(model_results, datasets)
+                documents[folder / "model-index.yaml"] = result_formats.model_index(model_results, datasets)
             case _:
-                documents[folder / ".eval_results" / "bert_judge.yaml"] = formats.eval_results(model_results, datasets)
+                documents[folder / ".eval_results" / "bert_judge.yaml"] = result_formats.eval_results(model_results, datasets)
     return documents
 
 
@@ -127,7 +127,7 @@ def push(
         source = GENERAL_FOLDER
     folder = output or Path("results/hub") / source.resolve().name
     disable_progress_bars()
-    from bert_judge.report.exporters import hub_folder
+    from bert_judge.report import hub_folder
 
     name, table = source.resolve().name, attacks or _run_attack_rates(source)
     rates = None if table is None else hub_folder.read_attack_rates(table, name)

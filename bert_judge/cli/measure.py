@@ -25,7 +25,7 @@ from bert_judge.cli.options import (
     without_none,
 )
 from bert_judge.cli.terminal import console, echo, format_number, format_percent, log, make_table
-from bert_judge.evaluation.attacks.suite import AttackTables, attack_judge
+from bert_judge.evaluation.attacks import AttackTables, attack_judge
 from bert_judge.importers import column_names
 from bert_judge.importers.frameworks import open_answers
 from bert_judge.labels.judge_loading import find_judge
@@ -154,8 +154,7 @@ def certify(
     folder = find_judge(judge).folder
     if card and (folder is None or folder == GENERAL_FOLDER):
         raise InputError(f"--card: {judge} is not the folder of a judge; leave --card out")
-    from bert_judge.evaluation.audit.certificate import read_attack_rates
-    from bert_judge.evaluation.audit.certify_file import certify_file
+    from bert_judge.evaluation.audit.certificate import certify_file, read_attack_rates
 
     [loaded] = load_judges([judge], None)
     rates = {} if attacks is None else read_attack_rates(attacks)

@@ -280,9 +280,8 @@ def _report(tally: Tally, output: Path, labels: str) -> None:
     If there are answers that attempt nothing, the table has their metrics too.
     """
     # Lazy import: it loads scipy, which `--help` does not need.
-    from bert_judge.statistics.attempts import attempt_metrics
     from bert_judge.statistics.intervals import proportion
-    from bert_judge.statistics.metrics import cohen_kappa
+    from bert_judge.statistics.metrics import attempt_metrics, cohen_kappa
 
     lines = list(tally.by_model())
     all_attempted = all(answers.attempted.all() for _, _, answers in lines)

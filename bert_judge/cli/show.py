@@ -53,7 +53,7 @@ def standings(
 ) -> None:
     """Print the accuracy of every model under every judge, and each judge's agreement with the gold labels."""
     if plot is not None:
-        from bert_judge.report.plot import save_standings_plot
+        from bert_judge.report.exports import save_standings_plot
 
         save_standings_plot(file, plot)
     elif form is not None:

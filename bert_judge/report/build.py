@@ -17,13 +17,10 @@ from bert_judge import tables
 from bert_judge.evaluation import score_tables
 from bert_judge.evaluation.standings import SCHEMAS
 from bert_judge.report import (
-    attack_views,
-    audit_views,
     charts,
     format,
     leaderboard,
     optional_sections,
-    pair_views,
     sections,
     templates,
 )
@@ -69,15 +66,15 @@ def build_report(
     student_views = optional_sections.student_views(students, spec["gold"] or sections.lead_judge(views)) if students else []
     cascade_views = optional_sections.cascade_views(*cascades) if cascades else []
     figures = {view["chart_name"]: view["chart"] for view in cascade_views}
-    labelled = audit_views.read_tables(audit) if audit else None
+    labelled = leaderboard.read_tables(audit) if audit else None
     context = {
         **_standings_context(spec, folder, views, figures, labelled),
-        "pair_sets": pair_views.build_views(*pairs) if pairs else [],
+        "pair_sets": optional_sections.pair_views(*pairs) if pairs else [],
         "students": student_views,
         "audit": spec.get("audit"),
-        "corrected": audit_views.corrected_views(labelled, spec["audit"]) if labelled else [],
-        "labelled": audit_views.audit_view(labelled, spec["audit"]) if labelled else None,
-        "attacks": attack_views.build_view(*attacks, spec["attacks"]) if attacks else None,
+        "corrected": leaderboard.corrected_views(labelled, spec["audit"]) if labelled else [],
+        "labelled": leaderboard.audit_view(labelled, spec["audit"]) if labelled else None,
+        "attacks": optional_sections.attack_view(*attacks, spec["attacks"]) if attacks else None,
         "cascades": cascade_views,
         "probes": optional_sections.probe_views(probes or {}),
         "training": sections.metrics_table(judges),
@@ -98,7 +95,7 @@ def _standings_context(
     folder: Path,
     views: Sequence[sections.JudgeView],
     figures: Mapping[str, charts.Chart],
-    labelled: audit_views.AuditTables | None,
+    labelled: leaderboard.AuditTables | None,
 ) -> dict[str, Any]:
     """Return the template variables of the standings stage, and the charts of all sections."""
     results = {name: tables.read(folder / f"{name}.parquet", schema) for name, schema in SCHEMAS.items()}
@@ -106,7 +103,7 @@ def _standings_context(
     errors = sections.judge_errors(agreement)
     lead, names = sections.lead_judge(views, errors), [view.name for view in views]
     rankings = leaderboard.rankings(standings, results["model_pairs"], lead)
-    if labelled and rankings and (corrected := audit_views.correct_ranking(labelled, rankings[0])):
+    if labelled and rankings and (corrected := leaderboard.correct_ranking(labelled, rankings[0])):
         rankings[0] = corrected
     reference = next(iter(shifts["reference"]), None)
     shifted_judges, rank_shifts = leaderboard.rank_shifts(shifts, names)

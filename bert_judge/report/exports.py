@@ -1,14 +1,17 @@
-"""Export standings and ranks: Markdown for a README, CSV for a spreadsheet, LaTeX for a paper."""
+"""Export standings and ranks: Markdown for a README, CSV for a spreadsheet, LaTeX for a paper, and a plot of accuracies."""
 
 import json
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from bert_judge import tables
 from bert_judge.report.format import TABLE_FORMATS, estimate_cell, format_table, is_known, percent, pivot_models
-from bert_judge.report.plot import save_standings_plot
+from bert_judge.report.sections import PALETTE, JudgeView, judge_views, lead_judge
 from bert_judge.runtime.errors import InputError
 
 
@@ -82,3 +85,70 @@ def _models_by_judge(rows: pd.DataFrame, gold: str | None, cell: Any = _accuracy
     judges = sorted(dict.fromkeys(rows["judge"]), key=lambda judge: judge != gold)
     ordered = rows.sort_values("judge", key=lambda column: column.map(judges.index), kind="stable")
     return pivot_models(rows, list(dict.fromkeys(ordered["model"])), "judge", judges, cell)
+
+
+# --- plot ---
+
+MARKERS = {"gold": "D", "trained": "o", "other": "s"}
+FORMATS = (".png", ".svg", ".pdf")
+
+
+def save_standings_plot(standings: Path, path: Path) -> None:
+    """Plot the standings over all tasks to a .png, .svg or .pdf file; equal tables give equal files.
+
+    Marker: accuracy, with invalid verdicts counted as incorrect. Line: 95% interval. Pale bar: up to the accuracy if all invalid
+    verdicts were correct. Tick: accuracy among valid verdicts.
+
+    Raises:
+        InputError: the table is no standings table or empty, or the file extension is unknown.
+    """
+    standings, path = Path(standings), Path(path)
+    if path.suffix not in FORMATS:
+        raise InputError(f"{path}: unknown image format; use one of {', '.join(FORMATS)}")
+    table = tables.read(standings, tables.STANDINGS)
+    table = table[table["level"] == "all"]
+    if table.empty:
+        raise InputError(f"{standings}: no row to plot; score some answers first")
+    defaults: dict[str, Any] = {"judges": sorted(table["judge"].unique()), "gold": None, "trained": [], "kinds": {}}
+    views = judge_views(defaults | json.loads(tables.provenance(standings).get("spec", "{}")))
+    names = table.loc[table["judge"] == lead_judge(views), "model"].tolist()
+    with matplotlib.rc_context({"svg.hashsalt": "standings", "font.size": 9}):
+        figure = Figure(figsize=(8, 1.2 + len(names) * (0.16 * len(views) + 0.14)), layout="constrained")
+        axes = figure.subplots()
+        for view in views:
+            _draw_judge(axes, table[table["judge"] == view.name], names, view, len(views))
+        _style_axes(axes, names)
+        figure.legend(loc="outside upper left", ncols=min(len(views), 4), frameon=False)
+        # A date in the file would make equal plots differ.
+        metadata = {"Software": None} if path.suffix == ".png" else {"Date" if path.suffix == ".svg" else "CreationDate": None}
+        with tables.atomic(path) as temporary:
+            figure.savefig(temporary, format=path.suffix[1:], dpi=160, metadata=metadata)
+
+
+def _draw_judge(axes: Axes, rows: pd.DataFrame, models: list[str], view: JudgeView, num_judges: int) -> None:
+    """Draw the estimates of one judge, on its own line within each model's band."""
+    colour = PALETTE[view.colour][0]
+    offset = (view.index - (num_judges - 1) / 2) * 0.8 / num_judges
+    y = rows["model"].map({model: position + offset for position, model in enumerate(models)})
+    accuracy, upper = 100 * rows["accuracy"], 100 * rows["accuracy_upper"]
+    axes.barh(y, upper - accuracy, left=accuracy, height=0.5 / num_judges, color=colour, alpha=0.22)
+    with_invalid = rows["invalid"] > 0
+    axes.plot(100 * rows["accuracy_decided"][with_invalid], y[with_invalid], "|", color=colour, markersize=7, markeredgewidth=2)
+    axes.hlines(y, 100 * rows["low"], 100 * rows["high"], color=colour, linewidth=1.4)
+    fill = "white" if view.role == "other" else colour
+    name = view.name.replace("$", r"\$")
+    axes.plot(accuracy, y, MARKERS[view.role], color=colour, markerfacecolor=fill, markersize=4.5, label=name)
+
+
+def _style_axes(axes: Axes, models: list[str]) -> None:
+    axes.set_yticks(range(len(models)), [model.replace("$", r"\$") for model in models])
+    axes.set_ylim(len(models) - 0.5, -0.5)
+    axes.set_xlim(0, 100)
+    axes.set_xlabel("accuracy, %")
+    axes.grid(axis="x", color="#d8dee4", linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.tick_params(length=0)
+    for position in range(1, len(models)):
+        axes.axhline(position - 0.5, color="#d8dee4", linewidth=0.5)
+    for side in axes.spines.values():
+        side.set_visible(False)

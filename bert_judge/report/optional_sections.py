@@ -1,4 +1,4 @@
-"""Prepare the sections on cost, cascades, probes and students as plain values for the report's template."""
+"""Prepare the sections on cost, cascades, probes, students, attacks and pairs as plain values for the report's template."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -9,11 +9,13 @@ import pandas as pd
 
 from bert_judge import tables
 from bert_judge.judges.cascade.escalation import load_thresholds
+from bert_judge.perturbations.attacks import FAMILIES
 from bert_judge.report import charts
 from bert_judge.report.format import (
     MISSING,
     TITLES,
     count,
+    display_text,
     group_title,
     is_known,
     percent,
@@ -192,3 +194,146 @@ def student_views(path: Path, judge: str) -> list[dict[str, Any]]:
         rows = rows.sort_values(["filter", "keep"], na_position="first", kind="stable")
         views.append({"recipe": str(recipe), "judge": judge, "rows": records(rows)})
     return views
+
+
+# --- attacks ---
+
+MAX_EXAMPLES = 40
+ATTACK_KINDS: dict[str, str] = TITLES["attacks"]
+
+
+def attack_view(rates: Path, examples: Path, spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the results of all attacks.
+
+    `judges` are the columns of the tables; `kinds` holds attacks and benign perturbations, each with a `summary` of the total and
+    its themes, and `families` as (theme, rows); `examples` are answers that fooled a judge.
+
+    Args:
+        spec: see `Plan.attack_rates_spec`.
+    """
+    table = tables.read(rates, tables.ATTACK_RATES)
+    judges = [judge for judge in spec["judges"] if (table["judge"] == judge).any()]
+    kinds = [_kind_view(table[table["kind"] == kind], kind, judges) for kind in ATTACK_KINDS if (table["kind"] == kind).any()]
+    example_rows = _examples(tables.read(examples, tables.ATTACK_EXAMPLES), table)
+    return {"judges": judges, "kinds": kinds, "examples": example_rows}
+
+
+def _kind_view(table: pd.DataFrame, kind: str, judges: Sequence[str]) -> dict[str, Any]:
+    def rate_rows(rows: pd.DataFrame) -> list[dict[str, Any]]:
+        return [_rate_row(group_rows, str(group), judges) for group, group_rows in rows.groupby("group", sort=False)]
+
+    summary = rate_rows(table[table["level"] == "kind"]) + rate_rows(table[table["level"] == "theme"])
+    themes = table[table["level"] == "family"].groupby("theme", sort=False)
+    return {
+        "title": ATTACK_KINDS[kind],
+        "summary": summary,
+        "families": [(_spaced(theme), rate_rows(rows)) for theme, rows in themes],
+    }
+
+
+def _rate_row(rows: pd.DataFrame, group: str, judges: Sequence[str]) -> dict[str, Any]:
+    by_judge = {row["judge"]: row for row in records(rows)}
+    family = FAMILIES.get(group)
+    return {
+        "name": "all" if group in ATTACK_KINDS else _spaced(group),
+        "description": family.description if family else "",
+        "source": family.source if family else "",
+        "cells": [by_judge.get(judge) for judge in judges],
+    }
+
+
+def _examples(examples: pd.DataFrame, rates: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return one answer per judge and family before the second of any, the families that fool most first."""
+    fooled = rates[rates["level"] == "family"].set_index(["judge", "group"])["error_rate"]
+    keys = list(zip(examples["judge"], examples["family"], strict=True))
+    ordered = examples.assign(
+        repeat=examples.groupby(["judge", "family"]).cumcount(), fooled=[fooled.get(key, 0.0) for key in keys]
+    ).sort_values(["repeat", "fooled"], ascending=[True, False], kind="stable")
+    return [
+        {
+            **row,
+            "family": _spaced(row["family"]),
+            "question": display_text(row["question"]),
+            "references": [display_text(text) for text in row["references"]],
+            "candidate": display_text(row["candidate"]),
+        }
+        for row in records(ordered.head(MAX_EXAMPLES))
+    ]
+
+
+def _spaced(name: Any) -> str:
+    return str(name).replace("_", " ")
+
+
+# --- pairs ---
+
+
+def pair_views(agreement: Path, ranks: Path, correlations: Path) -> list[dict[str, Any]]:
+    """Return the view of each set of pairs: its name, `measures` per group, `ranks` and `correlations` over all pairs or None.
+
+    Rows of the tables are judges as configured, then people and the majority class.
+
+    Args:
+        agreement, ranks, correlations: output of `evaluation.pairs.ranks.build_ranks`.
+    """
+    agreement_table = tables.read(agreement, tables.PAIR_AGREEMENT)
+    rank_table = tables.read(ranks, tables.RANKS)
+    correlation_table = tables.read(correlations, tables.RANK_CORRELATIONS)
+    views = []
+    for name in dict.fromkeys(agreement_table["set"]):
+        set_agreement, set_ranks, set_correlations = (
+            table[table["set"] == name] for table in (agreement_table, rank_table, correlation_table)
+        )
+        measures = [
+            _measures_view(rows, str(level), str(task))
+            for (level, task), rows in set_agreement.groupby(["level", "task"], sort=False)
+        ]
+        views.append(
+            {
+                "name": str(name),
+                "measures": measures,
+                "ranks": _ranks_view(set_ranks[set_ranks["level"] == "all"]),
+                "correlations": _correlations_view(set_correlations[set_correlations["level"] == "all"]),
+            }
+        )
+    return views
+
+
+def _nest(rows: pd.DataFrame, inner: str) -> dict[str, dict[str, dict[str, Any]]]:
+    """Return judge → value of `inner` → row."""
+    nested: dict[str, dict[str, dict[str, Any]]] = {}
+    for row in records(rows):
+        nested.setdefault(row["judge"], {})[row[inner]] = row
+    return nested
+
+
+def _measures_view(rows: pd.DataFrame, level: str, task: str) -> dict[str, Any]:
+    """Return a group's title, `columns` of measures known for at least one judge, and `rows` of (judge, measure → row)."""
+    measures = set(rows["measure"][rows["value"].notna()])
+    columns = {measure: heading for measure, heading in TITLES["pair_measures"].items() if measure in measures}
+    return {"title": group_title(level, task), "columns": columns, "rows": list(_nest(rows, "measure").items())}
+
+
+def _ranks_view(rows: pd.DataFrame) -> dict[str, Any] | None:
+    """Return judges, `rows` of (model, per judge its row or None) in the first judge's order, and judge → why it has no ranks."""
+    if rows.empty:
+        return None
+    by_judge = _nest(rows, "model")
+    models = dict.fromkeys(model for judged in by_judge.values() for model in judged)
+    reasons = {judge: next(iter(judged.values()))["reason"] for judge, judged in by_judge.items()}
+    cells = [(model, [judged.get(model) for judged in by_judge.values()]) for model in models]
+    return {
+        "judges": list(by_judge),
+        "rows": cells,
+        "reason": {judge: reason for judge, reason in reasons.items() if is_known(reason)},
+    }
+
+
+def _correlations_view(rows: pd.DataFrame) -> dict[str, Any] | None:
+    """Return `rankings` compared with, as (name, by pairs or answers), and `rows` of (judge, per ranking its row or None)."""
+    if rows.empty:
+        return None
+    by_judge = _nest(rows, "other")
+    rankings = list(dict.fromkeys((row["other"], row["by"]) for row in records(rows)))
+    cells = [(judge, [judged.get(ranking) for ranking, _ in rankings]) for judge, judged in by_judge.items()]
+    return {"rankings": rankings, "rows": cells}

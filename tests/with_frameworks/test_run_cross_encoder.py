@@ -11,7 +11,7 @@ import tiny_models
 
 from bert_judge.config import Input, Training
 from bert_judge.judges.bert.judge import BERTJudge
-from bert_judge.report.exporters import hub_folder
+from bert_judge.report import hub_folder
 
 pytestmark = pytest.mark.framework("sentence_transformers")
 ROWS = (["Capital of France?", "Größe?", "q"], ["Paris", "東京", "b"], ["It is Paris.", "naïve Ω", "a fox"])

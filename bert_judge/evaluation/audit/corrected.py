@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bert_judge import tables
-from bert_judge.evaluation.audit import ppi, sequences
+from bert_judge.evaluation.audit import ppi
 from bert_judge.evaluation.audit.certificate import certificate_table, read_attack_rates
 from bert_judge.evaluation.audit.labels import LABEL, attach_labels, labels_from_gold, read_labels
 from bert_judge.evaluation.audit.sampling import POSITION, RATE, assign_strata, draw_sample, inclusion_probabilities, order_answers
@@ -113,17 +113,17 @@ def estimate_methods(answers: pd.DataFrame, judge: str, sampling_judge: str) -> 
 def accuracy_sequence(answers: pd.DataFrame, judge: str) -> dict[str, float]:
     """Return the bounds of the confidence sequence of one model's accuracy, after all of its labels."""
     values, low, high = label_values_of(answers, judge)
-    ends = sequences.confidence_sequence(values, value_bounds=(low, high), mean_bounds=(0.0, 1.0)) if len(values) else None
+    ends = ppi.confidence_sequence(values, value_bounds=(low, high), mean_bounds=(0.0, 1.0)) if len(values) else None
     return NO_SEQUENCE if ends is None else {"sequence_low": float(ends[0][-1]), "sequence_high": float(ends[1][-1])}
 
 
 def label_values_of(answers: pd.DataFrame, judge: str) -> tuple[NDArray[np.float64], float, float]:
-    """Return `sequences.label_values` of one model's answers, in the order of their labels."""
+    """Return `ppi.label_values` of one model's answers, in the order of their labels."""
     ordered = answers.iloc[np.lexsort((answers[POSITION], ~(answers[LABEL] >= 0)))]
     num_labels = int((ordered[LABEL] >= 0).sum())
     predictions = ppi.impute_scores(ordered[judge], ordered[MODEL].astype(str))
     truth = ordered[LABEL].to_numpy(float)[:num_labels]
-    return sequences.label_values(predictions, truth, ordered[RATE].to_numpy(float))
+    return ppi.label_values(predictions, truth, ordered[RATE].to_numpy(float))
 
 
 def corrected_pairs_table(answers: pd.DataFrame, spec: Mapping[str, Any]) -> pd.DataFrame:
@@ -195,7 +195,7 @@ def _difference_sequence(
     if not size:
         return (math.nan, math.nan), values
     bounds = {"value_bounds": (a_low - b_high, a_high - b_low), "mean_bounds": (-1.0, 1.0)}
-    low, high = sequences.confidence_sequence(values, **bounds, alpha=alpha)
+    low, high = ppi.confidence_sequence(values, **bounds, alpha=alpha)
     return (float(low[-1]), float(high[-1])), values
 
 
@@ -213,7 +213,7 @@ def _forecast(difference: float, low: float, values: NDArray[np.float64], answer
         return {"state": "settled", "labels_needed": 0}
     if len(values) < MIN_FORECAST_LABELS:
         return {"state": "open", "labels_needed": None}
-    needed = sequences.expected_labels(values, difference, alpha) if difference else answers + 1
+    needed = ppi.expected_labels(values, difference, alpha) if difference else answers + 1
     if needed > answers:
         return {"state": "tie", "labels_needed": None}
     return {"state": "open", "labels_needed": max(needed - len(values), 1)}

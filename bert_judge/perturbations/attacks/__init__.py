@@ -1,7 +1,7 @@
 """Attacks on judges: incorrect answers that claim to be correct, and correct ones in unusual formats.
 
 families.yaml lists the families with their phrases; those that need code have a function in `generators`.
-`evaluation.attacks.suite` builds a table of answers to a task's questions, which any judge labels like the answers of a model, and
+`evaluation.attacks` builds a table of answers to a task's questions, which any judge labels like the answers of a model, and
 computes the error rates.
 """
 

@@ -20,7 +20,7 @@ from typer.testing import CliRunner, Result
 
 from bert_judge import tables
 from bert_judge.cli import app, export_files
-from bert_judge.report.exporters.results import AccuracyResult, accuracy_table
+from bert_judge.report.results import AccuracyResult, accuracy_table
 
 ROWS = [
     {"id": "q1", "attempt": 0, "question": "a?", "references": ["a"], "candidate": "a", "model": "org/m", "task": "gsm8k_test"},

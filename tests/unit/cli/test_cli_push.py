@@ -20,7 +20,7 @@ from bert_judge import tables
 from bert_judge.cli import app
 from bert_judge.config import Input, Training
 from bert_judge.judges.bert.judge import BERTJudge
-from bert_judge.report.exporters import hub_folder
+from bert_judge.report import hub_folder
 
 ROWS = (["Capital of France?", "Größe?", "q"], ["Paris", "東京", "b"], ["It is Paris.", "naïve Ω", "a fox"])
 

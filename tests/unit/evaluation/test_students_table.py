@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from bert_judge import tables
-from bert_judge.evaluation.students import build_students
+from bert_judge.evaluation.standings import build_students
 from bert_judge.report import optional_sections
 from bert_judge.runtime.errors import InputError
 

@@ -16,7 +16,7 @@ from test_report import run as run_report
 from bert_judge import tables
 from bert_judge.evaluation.pairs.pair_tables import PEOPLE
 from bert_judge.evaluation.pairs.ranks import build_ranks
-from bert_judge.report import pair_views
+from bert_judge.report import optional_sections
 from bert_judge.report.exports import write_rank_exports
 from bert_judge.runtime.errors import InputError
 
@@ -44,7 +44,7 @@ def build(
 
 
 def test_tables_of_a_set(tmp_path: Path) -> None:
-    [view] = pair_views.build_views(*build(tmp_path))
+    [view] = optional_sections.pair_views(*build(tmp_path))
     assert view["name"] == "arena"
     [measures] = view["measures"]
     assert [judge for judge, _ in measures["rows"]] == ["good", "first", "mute", PEOPLE, "(majority class)"]
@@ -57,18 +57,18 @@ def test_tables_of_a_set(tmp_path: Path) -> None:
 
 
 def test_unconnected_models_have_no_ranks(tmp_path: Path) -> None:
-    [view] = pair_views.build_views(*build(tmp_path, "AB" * 10, [("ann", "bob"), ("cyd", "dan")]))
+    [view] = optional_sections.pair_views(*build(tmp_path, "AB" * 10, [("ann", "bob"), ("cyd", "dan")]))
     assert "never compared with each other: ann, bob | cyd, dan" in view["ranks"]["reason"]["good"]
 
 
 def test_pairs_without_labels_or_names(tmp_path: Path) -> None:
-    [view] = pair_views.build_views(*build(tmp_path, "." * 9, model_a=None, model_b=None))
+    [view] = optional_sections.pair_views(*build(tmp_path, "." * 9, model_a=None, model_b=None))
     assert view["ranks"] is None and view["correlations"] is None
     assert "agreement" not in view["measures"][0]["columns"]
 
 
 def test_one_table_per_task(tmp_path: Path) -> None:
-    [view] = pair_views.build_views(*build(tmp_path, "ABA" * 4, task=["x", "y"] * 6))
+    [view] = optional_sections.pair_views(*build(tmp_path, "ABA" * 4, task=["x", "y"] * 6))
     assert [group["title"] for group in view["measures"]] == ["All tasks", "Task: x", "Task: y"]
 
 

@@ -18,8 +18,8 @@ from bert_judge.evaluation.score_tables import MODEL, TASK
 from bert_judge.evaluation.standings import build_standings
 from bert_judge.report import charts, leaderboard, packed_answers, sections
 from bert_judge.report.build import build_report
+from bert_judge.report.exports import save_standings_plot
 from bert_judge.report.format import max_text_length
-from bert_judge.report.plot import save_standings_plot
 from bert_judge.runtime.errors import InputError
 
 ATTACK = "<script>alert('x')</script><img src=http://evil.example/x.png onerror=alert(1)></div></main>"

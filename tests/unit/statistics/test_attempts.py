@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from bert_judge.statistics.attempts import attempt_metrics
+from bert_judge.statistics.metrics import attempt_metrics
 
 
 def test_the_numbers_of_an_example() -> None:

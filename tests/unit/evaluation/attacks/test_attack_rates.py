@@ -18,7 +18,7 @@ from typer.testing import CliRunner, Result
 from bert_judge import plan, tables
 from bert_judge.cli import app
 from bert_judge.config import Training
-from bert_judge.evaluation.attacks import suite
+from bert_judge.evaluation import attacks as suite
 from bert_judge.evaluation.standings import build_standings
 from bert_judge.judges.protocol import Label, Row, decided, invalid
 from bert_judge.perturbations.attacks import FAMILIES

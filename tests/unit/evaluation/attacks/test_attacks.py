@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_judge import tables
-from bert_judge.evaluation.attacks import suite
+from bert_judge.evaluation import attacks as suite
 from bert_judge.perturbations.attacks import FAMILIES, GENERATORS, AttackedQuestion, load_families
 from bert_judge.perturbations.augmentation import KINDS
 from bert_judge.perturbations.augmentation.answers import AnswerPool, LabelledAnswer, contains_reference

@@ -155,7 +155,7 @@ def test_bad_files_get_one_line(tmp_path, rows, label, fault):
 
 def test_rows_that_the_judge_has_seen_are_refused(tmp_path):
     from bert_judge.cli.measure import PARTS
-    from bert_judge.evaluation.audit.certify_file import certify_file
+    from bert_judge.evaluation.audit.certificate import certify_file
     from bert_judge.labels.judge_loading import load_judges
     from bert_judge.tables.readers.rows import open_rows
 

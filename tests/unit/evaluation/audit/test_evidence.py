@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bert_judge import tables
-from bert_judge.evaluation.audit import corrected, ppi, sampling, sequences
+from bert_judge.evaluation.audit import corrected, ppi, sampling
 from bert_judge.evaluation.audit.labels import LABEL, UNLABELLED
 from bert_judge.evaluation.score_tables import MODEL, TASK
 
@@ -131,7 +131,7 @@ def test_sequences_hold_at_every_label(design):
         frame = answers({"a": 0.7}, 400, 120, design=design, seed=seed)
         values, low, high = corrected.label_values_of(frame, "judge")
         assert low <= values.min() <= values.max() <= high
-        lows, highs = sequences.confidence_sequence(values, value_bounds=(low, high), mean_bounds=(0, 1))
+        lows, highs = ppi.confidence_sequence(values, value_bounds=(low, high), mean_bounds=(0, 1))
         assert (np.diff(lows) >= 0).all()
         assert (np.diff(highs) <= 0).all()
         held += ((lows <= frame["right"].mean()) & (frame["right"].mean() <= highs)).all()
@@ -140,6 +140,6 @@ def test_sequences_hold_at_every_label(design):
 
 
 def test_sequence_excludes_a_wrong_mean():
-    lows, highs = sequences.confidence_sequence(np.tile([0.0, 1.0], 500), value_bounds=(0, 1), mean_bounds=(0, 1))
+    lows, highs = ppi.confidence_sequence(np.tile([0.0, 1.0], 500), value_bounds=(0, 1), mean_bounds=(0, 1))
     assert lows[0] == 0
     assert 0.42 < lows[-1] < 0.5 < highs[-1] < 0.58

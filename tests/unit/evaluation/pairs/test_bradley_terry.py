@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from bert_judge.evaluation.pairs.bradley_terry import (
+from bert_judge.evaluation.pairs.ranks import (
     PRIOR_SD,
     Comparisons,
     expected_win_rates,

@@ -14,7 +14,7 @@ from bert_judge.encoder.checkpoint import LogitBounds
 from bert_judge.judges.bert.judge import EARLY_EXIT_REASON, RULE_SCORE, BERTJudge
 from bert_judge.judges.bert.stacker import MIN_ROWS, TAIL, fit_logit_bounds
 from bert_judge.judges.protocol import Row
-from bert_judge.report.exporters import hub_folder
+from bert_judge.report import hub_folder
 from bert_judge.runtime.errors import InputError
 from bert_judge.text import features as feature_module
 

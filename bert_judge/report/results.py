@@ -18,8 +18,8 @@ from bert_judge.judges.protocol import NOT_ATTEMPTED
 from bert_judge.labels.score_file import hash_text
 from bert_judge.report.format import estimate_cell, format_table, pivot_models
 from bert_judge.runtime.errors import InputError
-from bert_judge.statistics.attempts import attempt_metrics
 from bert_judge.statistics.intervals import proportion
+from bert_judge.statistics.metrics import attempt_metrics
 from bert_judge.tables.readers.rows import open_rows
 
 DEFAULT_TASK = "answers"
@@ -34,7 +34,7 @@ class AccuracyResult:
         low, high: its 95% interval, clustered by question.
         invalid: share of invalid verdicts.
         n, questions: number of answers, and of distinct questions.
-        attempted, accuracy_attempted, f_score: see `statistics.attempts`.
+        attempted, accuracy_attempted, f_score: see `statistics.metrics.AttemptMetrics`.
     """
 
     model: str

@@ -107,7 +107,7 @@ def build_rates(
 
     Args:
         spec: `Plan.attack_rates_spec`: `judges` and `tasks`.
-        candidates, attacks: task → tables that `suite.write_attacks` wrote.
+        candidates, attacks: task → tables that `write_attacks` wrote.
         labels: (judge, task) → the judge's verdicts on these answers.
 
     Raises:

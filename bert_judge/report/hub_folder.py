@@ -135,7 +135,7 @@ def _extend_card(path: Path, judge: BERTJudge, name: str, attacks: pd.DataFrame 
         prefix = f'"{TAGS["question"]}" + q + ' if card.input.question else ""
         call = f'{prefix}"{TAGS["candidate"]}" + c + "{TAGS["reference"]}" + r'
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("bert_judge", "report/exporters"), undefined=jinja2.StrictUndefined, keep_trailing_newline=True
+        loader=jinja2.PackageLoader("bert_judge", "report"), undefined=jinja2.StrictUndefined, keep_trailing_newline=True
     )
     usage = environment.get_template("usage.md.jinja").render(
         name=name,

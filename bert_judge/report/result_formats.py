@@ -15,7 +15,7 @@ from huggingface_hub import EvalResult, EvalResultEntry, eval_result_entries_to_
 from huggingface_hub.repocard_data import eval_results_to_model_index
 
 from bert_judge.judges.protocol import NOT_ATTEMPTED
-from bert_judge.report.exporters.results import AccuracyResult
+from bert_judge.report.results import AccuracyResult
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.program import program
 

@@ -1,1 +1,0 @@
-"""The evaluation of judges on the attacks of `perturbations.attacks`."""
