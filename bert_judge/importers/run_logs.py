@@ -33,13 +33,13 @@ LOCAL_HEADER_BYTES = 30
 
 
 def read_log(path: Path) -> Iterator[LocatedRecord]:
-    """Yield location and plain object of each sample. Raises InputError: the file is damaged."""
+    """Yield location, and sample and run, of each sample. Raises InputError: the file is damaged."""
     if path.suffix in ENDINGS:
         yield from _read_archive(path)
         return
     run = json_documents.read_member(path, "eval")
     for location, sample in json_documents.iterate_list(path, "samples"):
-        yield location, _to_record(sample, run)
+        yield location, {"sample": sample, "run": run}
 
 
 def _read_archive(path: Path) -> Iterator[LocatedRecord]:
@@ -56,7 +56,7 @@ def _read_archive(path: Path) -> Iterator[LocatedRecord]:
             planned = [f"samples/{sample_id}_epoch_{epoch}.json" for sample_id in ids for epoch in epochs]
             names = dict.fromkeys(name for name in [*planned, *members] if name.startswith("samples/") and name in members)
             for number, name in enumerate(names, 1):
-                yield f"sample {number}", _to_record(_load(archive, stream, members[name]), run)
+                yield f"sample {number}", {"sample": _load(archive, stream, members[name]), "run": run}
     except (OSError, ValueError, KeyError, StopIteration, zipfile.BadZipFile, NotImplementedError) as error:
         raise InputError(f"{path}: not a readable log of inspect_ai: {' '.join(str(error).split())[:200]}") from error
 
@@ -72,37 +72,30 @@ def _load(archive: zipfile.ZipFile, stream: Any, member: zipfile.ZipInfo) -> Any
     return json.loads(content)
 
 
-def _to_record(sample: Any, run: Any) -> dict[str, Any]:
-    choice = get_path(sample, "output", "choices", 0)
-    return {
-        "id": str(get_path(sample, "id")),
-        "epoch": get_path(sample, "epoch") or 1,
-        "question": parse_question(get_path(sample, "input")),
-        "choices": get_path(sample, "choices"),
-        "target": get_path(sample, "target"),
-        "candidate": choice and values.parse_message(choice, values.ASSISTANT),
-        "error": get_path(sample, "error", "message"),
-        "model": get_path(run, "model") or "",
-        "task": get_path(run, "task") or "",
-    }
-
-
 def read_sample(record: Record) -> list[Answer]:
     """Return the answer of a sample from `read_log`."""
-    if record["error"] is not None:
-        raise values.UnreadableCell(f"the sample failed: {' '.join(record['error'].split())[:100]}")
-    target = record["target"]
+    sample, run = record["sample"], record["run"]
+    if (error := get_path(sample, "error", "message")) is not None:
+        raise values.UnreadableCell(f"the sample failed: {' '.join(error.split())[:100]}")
+    target = get_path(sample, "target")
     references = [text for text in (target if isinstance(target, list) else [target]) if text]
     if not references:
         raise SkippedRecord("a sample without a target")
-    question = record["question"]
-    if record["choices"]:
-        correct = [ord(text) - ord("A") for text in references if len(text) == 1]
-        question, references = (
-            letter_options(question, record["choices"], correct, together=True) if correct else (question, references)
+    question, choices = parse_question(get_path(sample, "input")), get_path(sample, "choices")
+    if choices and (correct := [ord(text) - ord("A") for text in references if len(text) == 1]):
+        question, references = letter_options(question, choices, correct, together=True)
+    choice = get_path(sample, "output", "choices", 0)
+    return [
+        Answer(
+            question,
+            tuple(references),
+            values.parse_text(choice and values.parse_message(choice, values.ASSISTANT)),
+            model=get_path(run, "model") or "",
+            task=get_path(run, "task") or "",
+            id=str(get_path(sample, "id")),
+            attempt=(get_path(sample, "epoch") or 1) - 1,
         )
-    candidate, attempt = values.parse_text(record["candidate"]), record["epoch"] - 1
-    return [Answer(question, tuple(references), candidate, record["model"], record["task"], None, record["id"], attempt)]
+    ]
 
 
 class EvalsReader:

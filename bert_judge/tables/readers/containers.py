@@ -153,14 +153,15 @@ def sniff(path: Path, format: str | None = None) -> Container:
 @lru_cache(maxsize=64)
 def _sniff(path: Path, format: str | None, version: tuple[int, int]) -> Container:
     with path.open("rb") as file:
-        start = file.read(8)
-    magic = next((magic for magic in _DECOMPRESSORS if start.startswith(magic)), b"")
+        head = file.read(_HEAD_BYTES)
+    magic = next((magic for magic in _DECOMPRESSORS if head.startswith(magic)), b"")
     plain = Container(path, format or "", magic=magic)
     if magic == _ZIP and _is_workbook(path):
         return Container(path, "xlsx")
     ending = ENDINGS.get(plain.name.suffix.lower())
-    with plain.open() as (stream, _file):
-        head = stream.read(_HEAD_BYTES)
+    if magic:
+        with plain.open() as (stream, _file):
+            head = stream.read(_HEAD_BYTES)
     if head.startswith(b"PAR1") or "parquet" in (format, ending):
         return Container(path, "parquet")
     if not head:
