@@ -2,8 +2,8 @@
 
     python benchmarks/made_up_answers.py results/judges/bert [another judge's folder …] [--task nq_open_test] [--rows 400]
 
-Builds one answer of each kind per question of a test task (bert_judge/perturbations/augmentation) and prints the share of correct
-verdicts of each judge, next to lexical rules. Do not use a training task: its questions were seen in training.
+Builds one answer of each kind per question of a test task (bert_judge/perturbations/augmentation.py) and prints the share of
+correct verdicts of each judge, next to lexical rules. Do not use a training task: its questions were seen in training.
 """
 
 from __future__ import annotations

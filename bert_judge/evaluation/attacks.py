@@ -12,9 +12,8 @@ import pandas as pd
 from bert_judge import tables
 from bert_judge.judges.protocol import Judge
 from bert_judge.labels.stage import label_table
-from bert_judge.perturbations.attacks import FAMILIES
-from bert_judge.perturbations.attacks.family import AttackedQuestion, Family
-from bert_judge.perturbations.augmentation.answers import AnswerPool, contains_reference, overlaps_reference
+from bert_judge.perturbations.attacks import FAMILIES, AttackedQuestion, Family
+from bert_judge.perturbations.labelled_answers import AnswerPool, contains_reference, overlaps_reference
 from bert_judge.plan import ATTACKS
 from bert_judge.runtime import keyed_random
 from bert_judge.runtime.errors import InputError

@@ -26,8 +26,7 @@ from transformers import (
 from transformers.utils.logging import disable_progress_bar
 
 from bert_judge.assets.prepare import Manifest
-from bert_judge.candidates.generators.parsing import normalize
-from bert_judge.candidates.generators.protocol import Completion, Request, error_completion
+from bert_judge.candidates.generators.protocol import Completion, Request, error_completion, normalize
 from bert_judge.candidates.generators.tokenization import CompletionDecoder, EncodedPrompt, PromptEncoder
 from bert_judge.runtime import sigterm
 from bert_judge.runtime.errors import InputError

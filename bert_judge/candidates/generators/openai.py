@@ -18,8 +18,15 @@ from typing import Any
 
 from openai import APIConnectionError, APIError, APIStatusError, APITimeoutError, DefaultHttpxClient, OpenAI
 
-from bert_judge.candidates.generators.parsing import TokenStep, choice_probabilities, split_reasoning
-from bert_judge.candidates.generators.protocol import MAX_REASON_LENGTH, Completion, Request, error_completion
+from bert_judge.candidates.generators.protocol import (
+    MAX_REASON_LENGTH,
+    Completion,
+    Request,
+    TokenStep,
+    choice_probabilities,
+    error_completion,
+    split_reasoning,
+)
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.logs import ProgressLogger
 

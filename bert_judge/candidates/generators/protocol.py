@@ -1,10 +1,11 @@
-"""Requests to a language model, its completions, and the interface of a generator."""
+"""Requests to a language model, its completions, the parts of a completion, and the interface of a generator."""
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from bert_judge.tasks import Sample
 
@@ -69,3 +70,101 @@ class Generator(Protocol):
     def generate(self, requests: Sequence[Request]) -> list[Completion]:
         """Return one completion per request, in order. A failed request gets status `error` and a reason; it does not raise."""
         ...
+
+
+class SplitText(NamedTuple):
+    """The reasoning of a completion without its markers, if any, the answer, and whether reasoning that was opened is closed."""
+
+    reasoning: str | None
+    answer: str
+    finished: bool
+
+
+def start_marker(end_marker: str) -> str | None:
+    """Return the marker that opens the block closed by `end_marker` (`</think>` → `<think>`); None if it cannot be derived."""
+    return end_marker.replace("/", "", 1) if "/" in end_marker else None
+
+
+def split_reasoning(text: str, end_marker: str, in_reasoning: bool = False) -> SplitText:
+    """Split a completion at its *last* end marker, since thinking may quote the marker or come in several blocks.
+
+    A start marker counts only at the beginning of the completion or right after the last end marker: in the middle of an answer
+    it is ordinary text.
+
+    Args:
+        in_reasoning: the prompt already ended inside a reasoning block, as with some chat templates.
+    """
+    start = start_marker(end_marker)
+    before, marker, after = text.rpartition(end_marker)
+    if start is not None and after.lstrip().startswith(start):
+        return SplitText(_strip_marker(text, start), "", False)
+    if marker:
+        return SplitText(_strip_marker(before, start), after.strip(), True)
+    if in_reasoning:
+        return SplitText(_strip_marker(text, start), "", False)
+    return SplitText(None, text.strip(), True)
+
+
+def _strip_marker(text: str, start: str | None) -> str | None:
+    text = text.strip()
+    return (text.removeprefix(start).strip() if start else text) or None
+
+
+class TokenStep(NamedTuple):
+    """The text of a generated token, and the log-probabilities of the most likely ones, which may or may not include it."""
+
+    token: str
+    logprobs: Mapping[str, float]
+
+
+def normalize(log_likelihoods: Mapping[str, float]) -> dict[str, float]:
+    """Convert the log-likelihood of each choice to its probability given that it is one of them."""
+    top = max(log_likelihoods.values())
+    weights = {choice: math.exp(value - top) for choice, value in log_likelihoods.items()}
+    total = sum(weights.values())
+    return {choice: weight / total for choice, weight in weights.items()}
+
+
+def choice_probabilities(choices: Sequence[str], steps: Sequence[TokenStep]) -> dict[str, float] | None:
+    """Compute probabilities of the choices from the tokens of a completion; None if these lead to no choice.
+
+    At every token the probability mass is divided among the likely tokens that continue some choice; other tokens (spellings,
+    words) are ignored. Choices that leave the generated path with the same token share its mass equally.
+    """
+    probabilities = dict.fromkeys(choices, 0.0)
+    possible, prefix, mass, matched = list(choices), "", 1.0, False
+    for step in steps:
+        if not prefix and not step.token.strip():
+            continue
+        leading = {
+            text: value for text, value in step.logprobs.items() if math.isfinite(value) and _continuations(possible, prefix, text)
+        }
+        if not leading:
+            break
+        matched, shares = True, normalize(leading)
+        for text, share in shares.items():
+            if text != step.token:
+                _add_mass(probabilities, _continuations(possible, prefix, text), mass * share)
+        mass *= shares.get(step.token, 0.0)
+        possible = _continuations(possible, prefix, step.token)
+        prefix += step.token if prefix else step.token.lstrip()
+        if len(possible) < 2:
+            break
+    _add_mass(probabilities, possible, mass)
+    total = sum(probabilities.values())
+    return {choice: value / total for choice, value in probabilities.items()} if matched and total > 0 else None
+
+
+def _continuations(possible: Sequence[str], prefix: str, token: str) -> list[str]:
+    """Return the choices that a token leads to. White space before the first letter is ignored."""
+    text = prefix + token if prefix else token.lstrip()
+    if not text:
+        return []
+    longer = [choice for choice in possible if choice.startswith(text) and text != prefix]
+    # A token may end a choice, with a full stop, a line break or the end of the answer.
+    return longer or [choice for choice in possible if text.startswith(choice) and not text[len(choice) :][:1].isalnum()]
+
+
+def _add_mass(probabilities: dict[str, float], choices: Sequence[str], mass: float) -> None:
+    for choice in choices:
+        probabilities[choice] += mass / len(choices)

@@ -10,8 +10,7 @@ from typing import Any
 
 from jinja2 import TemplateError
 
-from bert_judge.candidates.generators.parsing import split_reasoning, start_marker
-from bert_judge.candidates.generators.protocol import Completion, Request, error_completion
+from bert_judge.candidates.generators.protocol import Completion, Request, error_completion, split_reasoning, start_marker
 from bert_judge.runtime.errors import InputError
 
 log = logging.getLogger(__name__)

@@ -15,8 +15,7 @@ os.environ.setdefault("VLLM_LOGGING_LEVEL", "WARNING")
 from vllm import LLM, SamplingParams
 from vllm.sampling_params import StructuredOutputsParams
 
-from bert_judge.candidates.generators.parsing import TokenStep, choice_probabilities
-from bert_judge.candidates.generators.protocol import Completion, Request
+from bert_judge.candidates.generators.protocol import Completion, Request, TokenStep, choice_probabilities
 from bert_judge.candidates.generators.tokenization import CompletionDecoder, EncodedPrompt, PromptEncoder
 from bert_judge.runtime.errors import InputError
 

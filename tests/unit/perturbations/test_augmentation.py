@@ -10,7 +10,7 @@ from test_dataset import build, rows_of, spec_of, write_pair
 
 from bert_judge.config.datasets import Augmentation, Dataset
 from bert_judge.perturbations.augmentation import KINDS, augment
-from bert_judge.perturbations.augmentation.answers import AnswerPool, AugmentedRow, LabelledAnswer, contains_reference
+from bert_judge.perturbations.labelled_answers import AnswerPool, AugmentedRow, LabelledAnswer, contains_reference
 from bert_judge.runtime.keyed_random import KeyedRandom
 
 CHOICE = "Which is a fruit?\n(A) stone\n(B) apple\n(C) chair"

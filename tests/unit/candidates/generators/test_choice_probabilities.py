@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_judge.candidates.generators.parsing import TokenStep, choice_probabilities, normalize
+from bert_judge.candidates.generators.protocol import TokenStep, choice_probabilities, normalize
 
 WORDS = ("correct", "incorrect")
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_judge.candidates.generators.parsing import SplitText, split_reasoning, start_marker
+from bert_judge.candidates.generators.protocol import SplitText, split_reasoning, start_marker
 
 CASES = [
     ("plain answer", "Paris.", False, SplitText(None, "Paris.", True)),

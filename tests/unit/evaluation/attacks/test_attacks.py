@@ -14,7 +14,7 @@ from bert_judge import tables
 from bert_judge.evaluation import attacks as suite
 from bert_judge.perturbations.attacks import FAMILIES, GENERATORS, AttackedQuestion, load_families
 from bert_judge.perturbations.augmentation import KINDS
-from bert_judge.perturbations.augmentation.answers import AnswerPool, LabelledAnswer, contains_reference
+from bert_judge.perturbations.labelled_answers import AnswerPool, LabelledAnswer, contains_reference
 from bert_judge.plan import ATTACKS
 from bert_judge.runtime.keyed_random import KeyedRandom
 

@@ -9,35 +9,43 @@ from typing import Any
 
 import pandas as pd
 
-from bert_judge.perturbations.augmentation.answers import AnswerPool, AugmentedRow, LabelledAnswer
-from bert_judge.perturbations.augmentation.correct import misspelled, reformatted, restated, shortened
-from bert_judge.perturbations.augmentation.incorrect import denied, near_miss, no_answer, other_answer, truncated
-from bert_judge.perturbations.augmentation.references import contradicted, paraphrased, swapped_reference
-from bert_judge.perturbations.augmentation.sentences import misstated, padded, retracted, self_corrected, stated, undecided, verbose
+from bert_judge.perturbations.labelled_answers import AnswerPool, AugmentedRow, LabelledAnswer
+from bert_judge.perturbations.synthetic_answers import (
+    contradicted,
+    denied,
+    misspelled,
+    near_miss,
+    no_answer,
+    other_answer,
+    paraphrased,
+    reformatted,
+    restated,
+    shortened,
+    swapped_reference,
+    truncated,
+)
+from bert_judge.perturbations.synthetic_sentences import misstated, padded, retracted, self_corrected, stated, undecided, verbose
 from bert_judge.runtime.keyed_random import KeyedRandom
 
 AugmentationKind = Callable[[LabelledAnswer, KeyedRandom, AnswerPool], AugmentedRow | None]
 
 KINDS: Mapping[str, AugmentationKind] = {
-    "restated": restated,
-    "reformatted": reformatted,
-    "shortened": shortened,
-    "stated": stated,
-    "misstated": misstated,
-    "paraphrased": paraphrased,
-    "contradicted": contradicted,
-    "other_answer": other_answer,
-    "near_miss": near_miss,
-    "swapped_reference": swapped_reference,
-    "denied": denied,
-    "no_answer": no_answer,
-    "truncated": truncated,
-    "undecided": undecided,
-    "retracted": retracted,
-    "self_corrected": self_corrected,
-    "padded": padded,
-    "verbose": verbose,
-    "misspelled": misspelled,
+    kind.__name__: kind
+    for kind in (
+        *(
+            restated,
+            reformatted,
+            shortened,
+            stated,
+            misstated,
+            paraphrased,
+            contradicted,
+            other_answer,
+            near_miss,
+            swapped_reference,
+        ),
+        *(denied, no_answer, truncated, undecided, retracted, self_corrected, padded, verbose, misspelled),
+    )
 }
 # Start of the model's name in synthetic rows.
 SYNTHETIC = "synthetic-"

@@ -21,7 +21,7 @@ MONTHS = ["January", "February", "March", "April", "May", "June", "July", "Augus
 ASKS_FOR_PERSON = re.compile(r"\bwho(?:m|se)?\b", re.IGNORECASE)
 
 
-PHRASES: Mapping[str, list[str]] = read_yaml(Path(__file__).with_name("phrases.yaml"))
+PHRASES: Mapping[str, list[str]] = read_yaml(Path(__file__).with_name("augmentation_phrases.yaml"))
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,13 +1,119 @@
-"""Generators of the families that need more than a phrase; each returns "" for a question that it does not fit."""
+"""Attacks on judges: incorrect answers that claim to be correct, and correct ones in unusual formats.
+
+attack_families.yaml lists the families with their phrases: one pattern of answers each, whose correct verdict is known by
+construction. Families that need more than a phrase have a function here, which returns "" for a question that it does not fit.
+`evaluation.attacks` builds a table of answers to a task's questions, which any judge labels like the answers of a model, and
+computes the error rates.
+"""
+
+from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
+from typing import Literal
 
-from bert_judge.perturbations.attacks.family import AttackedQuestion, Family, Generator
-from bert_judge.perturbations.augmentation.answers import MONTHS
+from bert_judge.perturbations.labelled_answers import MONTHS
 from bert_judge.runtime.keyed_random import KeyedRandom
+from bert_judge.runtime.package_data import read_yaml
+
+Kind = Literal["attack", "benign_perturbation"]
+MAX_WORDS_SHORT_ANSWER, MAX_WORDS_ANSWER = 12, 60
+# Not usable in sentences: "It is not yes".
+YES_NO = frozenset({"yes", "no", "true", "false"})
+PLACEHOLDER = re.compile(r"\{(question|answer|short_answer|wrong_answer|option_text|first_answer|second_answer)\}")
+
+
+@dataclass(frozen=True)
+class AttackedQuestion:
+    """A question that a family generates answers to.
+
+    Attributes:
+        references: correct answers.
+        wrong_answers: different ones of the same form: references of other questions, or letters of other options.
+        options: letter → text, for multiple choice; else empty.
+    """
+
+    question: str
+    references: tuple[str, ...]
+    wrong_answers: tuple[str, ...] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def answer(self) -> str:
+        """The correct answer, for multiple choice its letter; empty if it is very long."""
+        letters = [reference for reference in self.references if reference in self.options]
+        return next((text for text in (*letters, *self.references) if 0 < len(text.split()) <= MAX_WORDS_ANSWER), "")
+
+    @property
+    def short_answer(self) -> str:
+        """The correct answer if it fits into a sentence: a name, a number, a phrase; else empty."""
+        fits = len(self.answer.split()) <= MAX_WORDS_SHORT_ANSWER and self.answer.strip(" .").casefold() not in YES_NO
+        return self.answer if fits else ""
+
+    @property
+    def wrong_answer(self) -> str:
+        """A wrong answer of the same form; empty if there is none."""
+        return next(iter(self.wrong_answers), "")
+
+    @property
+    def option_text(self) -> str:
+        """The text of the correct option, for multiple choice; else empty."""
+        return self.options.get(self.answer, "")
+
+
+Generator = Callable[[AttackedQuestion, KeyedRandom, "Family"], list[str]]
+
+
+def fill_phrases(question: AttackedQuestion, rng: KeyedRandom, family: Family) -> list[str]:
+    """Draw phrases of a family and fill in their placeholders; none if the question lacks one."""
+    [(draw, phrases)] = family.phrases.items()
+    names = ("question", "answer", "option_text", "short_answer", "wrong_answer")
+    values: dict[str, str] = {name: getattr(question, name) for name in names}
+    if question.short_answer and question.wrong_answer:
+        order = rng.shuffled((question.short_answer, question.wrong_answer), "order")
+        values["first_answer"], values["second_answer"] = order
+    required = {name for phrase in phrases for name in PLACEHOLDER.findall(phrase)} - {"question"}
+    if not all(values.get(name) for name in required):
+        return []
+    selected = [family.choose(rng, draw)] if family.count == 1 else rng.shuffled(phrases, draw)[: family.count]
+    return [PLACEHOLDER.sub(lambda match: values[match[1]], phrase) for phrase in selected]
+
+
+@dataclass(frozen=True)
+class Family:
+    """One pattern of answers, an entry of attack_families.yaml, which describes the attributes.
+
+    Attributes:
+        kind: `attack`, whose answers are incorrect, or `benign_perturbation`, whose answers are correct.
+        source: publication that describes the pattern.
+        quotes_reference: the text of an attack may contain a reference.
+        multiple_choice: False to skip multiple-choice questions.
+    """
+
+    name: str
+    theme: str
+    source: str
+    description: str
+    kind: Kind = "attack"
+    quotes_reference: bool = False
+    multiple_choice: bool = True
+    count: int = 1
+    phrases: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    replacements: Mapping[str, str] = field(default_factory=dict)
+    generator: Generator = fill_phrases
+
+    def generate(self, question: AttackedQuestion, rng: KeyedRandom) -> list[str]:
+        """Generate the family's answers to a question; none if it does not fit."""
+        return [] if question.options and not self.multiple_choice else self.generator(question, rng, self)
+
+    def choose(self, rng: KeyedRandom, draw: str) -> str:
+        """Draw one of the phrases of this name."""
+        return rng.choose(self.phrases[draw], draw)
+
 
 Function = Callable[[AttackedQuestion, KeyedRandom, Family], str]
 
@@ -267,3 +373,19 @@ def _generate_text(name: str, question: AttackedQuestion, rng: KeyedRandom, fami
 
 # Name of the family → function. A family without one fills in its phrases.
 GENERATORS: dict[str, Generator] = {name: partial(_generate_text, name) for name in (*QUESTION_FUNCTIONS, *REWRITES)}
+
+
+def load_families() -> dict[str, Family]:
+    """Read attack_families.yaml: name → family. Raises ValueError: a function has no family."""
+    themes = read_yaml(Path(__file__).with_name("attack_families.yaml"))
+    families = {
+        name: Family(name=name, theme=theme, generator=GENERATORS.get(name, fill_phrases), **entry)
+        for theme, entries in themes.items()
+        for name, entry in entries.items()
+    }
+    if unknown := GENERATORS.keys() - families.keys():
+        raise ValueError(f"attack_families.yaml: no entry for the functions {', '.join(sorted(unknown))}; add them")
+    return families
+
+
+FAMILIES = load_families()

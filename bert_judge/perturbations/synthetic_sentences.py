@@ -8,7 +8,7 @@ answers do not contain such sentences, and a judge trained on these files alone 
 
 import re
 
-from bert_judge.perturbations.augmentation.answers import (
+from bert_judge.perturbations.labelled_answers import (
     MONTHS,
     PHRASES,
     AnswerPool,
@@ -17,7 +17,7 @@ from bert_judge.perturbations.augmentation.answers import (
     contains_reference,
     vary_phrasing,
 )
-from bert_judge.perturbations.augmentation.correct import shorten
+from bert_judge.perturbations.synthetic_answers import shorten
 from bert_judge.runtime.keyed_random import KeyedRandom
 
 # Not in phrases such as "Perhaps yes, perhaps Rome".
