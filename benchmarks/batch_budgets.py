@@ -45,7 +45,7 @@ def main() -> None:
     judge, texts = checkpoint.load(options.judge), timing.mixed(options.rows)
     rows = judge.encoder.encode(texts.questions, texts.candidates, texts.references)
     shape, others = peers.eurobert([len(row.ids) for row in rows[: options.large_rows]])
-    budgets = CUDA_BUDGETS if best_device().type == "cuda" else CPU_BUDGETS
+    budgets = CUDA_BUDGETS if best_device() == "cuda" else CPU_BUDGETS
     print(f"{timing.machine()}\n{len(rows)} and {len(others)} rows, thousands of tokens a second\n", flush=True)
     judge.model.to(best_device())  # type: ignore[arg-type]
     lines = [

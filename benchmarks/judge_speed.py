@@ -80,7 +80,7 @@ def columns(rows: Rows, start: int = 0, stop: int | None = None) -> tuple[list[s
 
 def pairs(judge: BERTJudge, rows: Rows) -> peers.Pairs:
     """The rows as the sentence pairs that the judge reads."""
-    separator = judge.checkpoint.tokenizer.sep_token
+    separator = judge.checkpoint.tokenizer.backend.id_to_token(judge.checkpoint.tokenizer.separator_id)
     both = zip(rows.references, rows.candidates, rows.questions, strict=True)
     return [(reference, f"{candidate} {separator} {question}") for reference, candidate, question in both]
 
@@ -108,7 +108,7 @@ def same_checkpoint(judge: str, scratch: Path, rows: Rows, options: argparse.Nam
     # Weights in float32, which other programs read.
     folder = scratch / "published"
     hub_folder.write(exact.path, folder)
-    for dtype in dict.fromkeys([torch.float32, best_dtype(best_device())]):
+    for dtype in dict.fromkeys([torch.float32, getattr(torch, best_dtype(best_device()))]):
         name = str(dtype).removeprefix("torch.")
         for size, count in () if options.skip_plain else ((32, n), (1, slow)):
             read = peers.plain(folder, size, dtype, longest)
@@ -158,13 +158,13 @@ def large_models(judge: str, options: argparse.Namespace) -> str:
     encoder = checkpoint.load(find_folder(judge)).encoder
     lengths = [len(row.ids) for row in encoder.encode(rows.questions, rows.candidates, rows.references)]
     device = best_device()
-    dtype = best_dtype(device)
+    dtype = getattr(torch, best_dtype(device))
     encoders, operations = peers.large(lengths)
     name = str(dtype).removeprefix("torch.")
     ways = {f"{CAUSAL}, {name}": peers.causal(lengths, dtype), **{f"{EUROBERT}, {way}": run for way, run in encoders.items()}}
     for run in (ways if options.cuda else encoders).values():
         run()
-    ceiling = timing.matmul_rate(device, dtype, 20)
+    ceiling = timing.matmul_rate(torch.device(device), dtype, 20)
     times, _ = timing.alternate(ways, max(1, options.rounds - 1))
     lines = [
         [
@@ -181,7 +181,7 @@ def large_models(judge: str, options: argparse.Namespace) -> str:
 
 
 def main() -> None:
-    cuda = best_device().type == "cuda"
+    cuda = best_device() == "cuda"
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--judge", default="general", help="general, or the folder of a trained judge")
     parser.add_argument("--peers-python", action="append", help="a Python with sentence-transformers; may be repeated")

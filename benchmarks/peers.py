@@ -18,9 +18,10 @@ from transformers.models.eurobert import EuroBertConfig
 from transformers.models.qwen3 import Qwen3Config
 
 from bert_judge.encoder import inference
-from bert_judge.encoder.backend import OPENVINO, Backend, BackendChoice, TorchBackend, choose_backend, has_openvino
+from bert_judge.encoder.backend import OPENVINO, Backend, BackendChoice, choose_backend, has_openvino
 from bert_judge.encoder.encoding import EncodedRow
 from bert_judge.encoder.inference import batch_by_tokens
+from bert_judge.encoder.torch_model import TorchBackend
 from bert_judge.runtime.hardware import best_device, best_dtype, supports_int8
 
 PROCESS = Path(__file__).with_name("cross_encoder_process.py")
@@ -75,7 +76,7 @@ class CrossEncoders:
     """
 
     def __init__(self, python: str, folder: Path, pairs: Pairs, longest: int) -> None:
-        dtypes = dict.fromkeys(["float32", str(best_dtype(best_device())).removeprefix("torch.")])
+        dtypes = dict.fromkeys(["float32", best_dtype(best_device())])
         command = [python, str(PROCESS), str(folder), str(longest), *dtypes]
         self.pairs = pairs
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -96,7 +97,7 @@ class CrossEncoders:
     def best_size(self, way: str) -> int:
         """Return the batch size that suits a way best, measured on a part of the pairs."""
         part, sizes = min(max(64, len(self.pairs) // 4), TRIED_ROWS, len(self.pairs)), CPU_SIZES
-        if best_device().type == "cuda":
+        if best_device() == "cuda":
             sizes = CUDA_SIZES
         # Otherwise the first size would pay for the start of the libraries.
         self.read(way, sizes[0], sizes[0])
@@ -124,7 +125,7 @@ def causal(lengths: Sequence[int], dtype: torch.dtype) -> Run:
     device = best_device()
     model = AutoModelForCausalLM.from_config(Qwen3Config(**QWEN3_06B), dtype=dtype).to(device).eval()
     whole = [n + INSTRUCTIONS for n in lengths]
-    budget = CAUSAL_BUDGET if device.type == "cuda" else 0
+    budget = CAUSAL_BUDGET if device == "cuda" else 0
 
     def run() -> np.ndarray:
         found = np.zeros(len(whole), int)
@@ -155,7 +156,7 @@ def large(lengths: Sequence[int]) -> tuple[dict[str, Run], float]:
     attention = 4 * config.num_hidden_layers * config.hidden_size
     operations = sum(per_token * n + attention * n * n for n in lengths)
     choices = [choose_backend("auto", "auto", device, model.num_parameters())]
-    if device.type == "cpu" and supports_int8() and has_openvino():
+    if device == "cpu" and supports_int8() and has_openvino():
         choices.append(choose_backend(OPENVINO, "int8", device, model.num_parameters()))
     made = [backend_of(choice, model) for choice in dict.fromkeys(choices)]
     return {backend.name: lambda backend=backend: inference.compute_logits(backend, rows, 0) for backend in made}, float(operations)
@@ -165,9 +166,9 @@ def backend_of(choice: BackendChoice, model: PreTrainedModel) -> Backend:
     if choice.backend == "torch":
         return TorchBackend(model, choice.precision)
     # Not installed everywhere.
-    from bert_judge.encoder import openvino
+    from bert_judge.encoder.conversion import convert
 
-    return openvino.convert(model, choice.precision)
+    return convert(model, choice.precision)
 
 
 def eurobert(lengths: Sequence[int]) -> tuple[PreTrainedModel, list[EncodedRow]]:

@@ -70,7 +70,7 @@ def main() -> None:
     print(timing.table(("stage", "rows/s"), [[name, f"{counts[name] / time.wall:.0f}"] for name, time in times.items()]))
     weights = sum(p.numel() for name, p in judge.checkpoint.model.named_parameters() if "encoder.layer" in name and p.ndim > 1)
     rate = 2 * weights * LENGTH * options.rows / min(time.wall for name, time in times.items() if f"{LENGTH} tokens" in name)
-    ceiling = timing.matmul_rate(engine.device, best_dtype(engine.device))
+    ceiling = timing.matmul_rate(torch.device(engine.device), getattr(torch, best_dtype(engine.device)))
     print(f"\nencoder, {LENGTH} tokens a row: {rate / 1e9:.0f} GFLOPS, {rate / ceiling:.0%} of {ceiling / 1e9:.0f}")
 
 

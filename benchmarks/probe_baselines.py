@@ -39,9 +39,9 @@ from bert_judge.candidates.generators.protocol import Request
 from bert_judge.config import HFModel, Training
 from bert_judge.config.training import Lora
 from bert_judge.encoder.attention import float32_attention
-from bert_judge.encoder.checkpoint import max_input_length
 from bert_judge.encoder.encoding import EncodedRow
-from bert_judge.encoder.inference import batch_by_tokens, collate
+from bert_judge.encoder.inference import batch_by_tokens
+from bert_judge.encoder.torch_model import collate, max_input_length
 from bert_judge.encoder.trainer import (
     TrainingMonitor,
     batch_order,

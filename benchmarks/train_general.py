@@ -45,8 +45,9 @@ from bert_judge import tables
 from bert_judge.assets.prepare import GENERAL, local_folder, make_manifest
 from bert_judge.config import Input, Training
 from bert_judge.config import files as config_files
-from bert_judge.encoder.checkpoint import StackerWeights, round_weights
+from bert_judge.encoder.checkpoint import StackerWeights
 from bert_judge.encoder.judge_folder import JUDGE_FILE, hash_rows, write_seen_rows
+from bert_judge.encoder.torch_model import round_weights
 from bert_judge.judges.bert import stacker
 from bert_judge.judges.bert.judge import BERTJudge
 from bert_judge.judges.lexical.judge import LexicalJudge

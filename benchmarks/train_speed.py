@@ -25,7 +25,7 @@ from bert_judge.assets.prepare import load_manifest, prepare
 from bert_judge.config import Training
 from bert_judge.encoder import checkpoint, trainer
 from bert_judge.encoder.encoding import EncodedRow
-from bert_judge.encoder.inference import collate
+from bert_judge.encoder.torch_model import collate
 from bert_judge.runtime.hardware import best_device, best_dtype
 
 # Default rows, and the steps that are not timed.
@@ -53,8 +53,8 @@ def plain(backbone: Path, examples: trainer.Examples, settings: Training, folder
             per_device_train_batch_size=settings.batch_size,
             num_train_epochs=1,
             learning_rate=settings.learning_rate,
-            bf16=best_dtype(device) == torch.bfloat16,
-            use_cpu=device.type == "cpu",
+            bf16=best_dtype(device) == "bfloat16",
+            use_cpu=device == "cpu",
             save_strategy="no",
             disable_tqdm=True,
             report_to="none",
@@ -83,7 +83,7 @@ def first_steps(backbone: Path, examples: trainer.Examples, settings: Training, 
 
 
 def main() -> None:
-    cuda = best_device().type == "cuda"
+    cuda = best_device() == "cuda"
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=CUDA_ROWS if cuda else CPU_ROWS)
     parser.add_argument("--rounds", type=int, default=2)

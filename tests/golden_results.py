@@ -29,6 +29,7 @@ from bert_judge import plan, tables, text
 from bert_judge.assets.prepare import GENERAL_FOLDER
 from bert_judge.assets.pretrained import load_tokenizer
 from bert_judge.encoder.judge_folder import JUDGE_FILE, write_checksums
+from bert_judge.encoder.tokenizer import RowTokenizer
 from bert_judge.judges import registry
 from bert_judge.judges.protocol import Label, Row, decided, invalid
 from bert_judge.labels.judge_loading import RULES
@@ -221,7 +222,7 @@ def pairwise_results() -> Results:
     pairs = [Pair(a.question, a.candidate, b.candidate, a.references) for a, b in itertools.pairwise(ROWS[::SLOW_ROWS])]
     model, settings = ScriptedModel(), {"reasoning": True, "seed": 0, "max_answer_chars": 200}
     prompted = PairLLMJudge("j", settings, model).compare(pairs)  # type: ignore[arg-type]
-    encoder = PairRowEncoder(load_tokenizer(GENERAL_FOLDER), Input(max_length=64), 512)
+    encoder = PairRowEncoder(RowTokenizer.read(GENERAL_FOLDER), Input(max_length=64), 512)
     columns = zip(
         *((p.question, "\n".join(p.references), normalize_text(p.answer_a), normalize_text(p.answer_b)) for p in pairs), strict=True
     )

@@ -22,7 +22,7 @@ SDPA_FLOAT32 = "sdpa_in_float32"
 def float32_attention(model: PreTrainedModel) -> Iterator[None]:
     """Compute fused attention in float32 within this context on a machine without a GPU; outputs differ by rounding."""
     # The model's own device does not count: with several processes it is moved only when training starts.
-    if model.config._attn_implementation != SDPA or hardware.best_device().type != "cpu":
+    if model.config._attn_implementation != SDPA or hardware.best_device() != "cpu":
         yield
         return
     model.set_attn_implementation(SDPA_FLOAT32)

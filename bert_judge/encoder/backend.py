@@ -1,6 +1,6 @@
-"""Backends, the programs that run an encoder: their interface, padding of batches, PyTorch, and the choice among them.
+"""Backends, the programs that run an encoder: their interface, padding of batches, and the choice among them.
 
-OpenVINO is in `openvino.py`.
+OpenVINO is in `openvino.py`, PyTorch in `torch_model.py`.
 """
 
 import importlib.util
@@ -9,10 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
-import torch
-from transformers import PreTrainedModel
 
-from bert_judge.encoder.checkpoint import max_input_length
 from bert_judge.encoder.encoding import EncodedRow
 from bert_judge.runtime import hardware
 from bert_judge.runtime.errors import InputError, pip_install
@@ -21,7 +18,7 @@ TORCH, OPENVINO = "torch", "openvino"
 # Of a logit, against float32 (measured: docs/log.md).
 LOGIT_ERRORS = {"float32": 0.0, "bfloat16": 0.07, "int8": 0.25}
 PRECISIONS = tuple(LOGIT_ERRORS)
-# Converting a smaller encoder takes longer than judging with it.
+# Rounding saves a smaller encoder no time, and converting one takes longer than judging with it.
 MIN_PARAMETERS = 5_000_000
 # Tokens: the vectors and tiles of a CPU are full, so that rounding does not depend on how far beyond a row is padded.
 LENGTH_MULTIPLE = 16
@@ -68,34 +65,9 @@ def round_up(length: int, multiple: int) -> int:
     return math.ceil(length / multiple) * multiple
 
 
-def select_length_multiple(model: PreTrainedModel) -> int:
+def select_length_multiple(window: int) -> int:
     """Return `LENGTH_MULTIPLE`, or a divisor of it if padding could exceed the longest input of a model."""
-    return math.gcd(max_input_length(model), LENGTH_MULTIPLE)
-
-
-def model_inputs(config: object) -> tuple[str, ...]:
-    """Return those of `INPUT_NAMES` that a model reads; only some have segments."""
-    return INPUT_NAMES if getattr(config, "type_vocab_size", 0) > 1 else INPUT_NAMES[:2]
-
-
-class TorchBackend:
-    """PyTorch: runs every model (two logits, in eval mode) on its device; the reference for OpenVINO. See `Backend`."""
-
-    parallel_batches = 1
-
-    def __init__(self, model: PreTrainedModel, precision: str = "float32") -> None:
-        self.model, self.dtype = model, getattr(torch, precision)
-        self.device = next(model.parameters()).device
-        self.batch_tokens = CUDA_BATCH_TOKENS if self.device.type == "cuda" else CPU_BATCH_TOKENS
-        self.length_multiple = select_length_multiple(model)
-        self.logit_error = LOGIT_ERRORS[precision]
-        self.name = f"torch, {self.device}, {precision}"
-
-    def run(self, batch: Batch) -> np.ndarray:
-        tensors = {name: torch.from_numpy(batch[name]).to(self.device) for name in model_inputs(self.model.config)}
-        is_mixed = self.dtype != torch.float32
-        with torch.inference_mode(), torch.autocast(self.device.type, self.dtype if is_mixed else None, enabled=is_mixed):
-            return self.model(**tensors).logits.double().cpu().numpy()
+    return math.gcd(window, LENGTH_MULTIPLE)
 
 
 class BackendChoice(NamedTuple):
@@ -106,21 +78,34 @@ class BackendChoice(NamedTuple):
     reason: str
 
 
-def choose_backend(backend: str, precision: str, device: torch.device, parameters: int) -> BackendChoice:
+def choose_backend(backend: str, precision: str, device: str, parameters: int, needs_torch: bool = True) -> BackendChoice:
     """Resolve `auto`. OpenVINO is the fastest on a CPU, and accurate in int8 (measured: docs/log.md).
+
+    Args:
+        device: from `hardware.best_device`.
+        needs_torch: OpenVINO's graph of the encoder can only be converted from torch's model, which takes seconds.
 
     Raises:
         InputError: an unknown name, a backend that is not installed, or a precision that it does not support.
     """
-    in_torch = torch_precision(device)
+    in_torch = hardware.best_dtype(device)
     _check(backend, precision, in_torch)
     fastest = in_torch if in_torch == "bfloat16" else "int8" if hardware.supports_int8() else "float32"
     if backend == OPENVINO or precision == "int8":
         return BackendChoice(OPENVINO, fastest if precision == "auto" else precision, "as configured")
-    if backend == TORCH or precision != "auto":
+    if backend == TORCH:
         return BackendChoice(TORCH, in_torch if precision == "auto" else precision, "as configured")
-    if device.type != "cpu":
-        return BackendChoice(TORCH, in_torch, f"the fastest precision of this {device.type.upper()}")
+    if device != "cpu":
+        reason = "as configured" if precision != "auto" else f"the fastest precision of this {device.upper()}"
+        return BackendChoice(TORCH, in_torch if precision == "auto" else precision, reason)
+    if not needs_torch and has_openvino():
+        if precision != "auto":
+            return BackendChoice(OPENVINO, precision, "as configured")
+        if parameters < MIN_PARAMETERS:
+            return BackendChoice(OPENVINO, "float32", "the encoder is too small to gain from rounding")
+        return BackendChoice(OPENVINO, fastest, "the fastest precision of this CPU; close verdicts are rechecked in float32")
+    if precision != "auto":
+        return BackendChoice(TORCH, precision, "as configured")
     if fastest == "float32":
         return BackendChoice(TORCH, in_torch, "this CPU is fast in float32 only")
     if parameters < MIN_PARAMETERS:
@@ -128,11 +113,6 @@ def choose_backend(backend: str, precision: str, device: torch.device, parameter
     if not has_openvino():
         return BackendChoice(TORCH, in_torch, f"{OPENVINO} in {fastest} would be faster: {pip_install(OPENVINO)}")
     return BackendChoice(OPENVINO, fastest, "the fastest precision of this CPU; close verdicts are rechecked in float32")
-
-
-def torch_precision(device: torch.device) -> str:
-    """Return the fastest precision of PyTorch on a device: float32 or bfloat16."""
-    return str(hardware.best_dtype(device)).removeprefix("torch.")
 
 
 def has_openvino() -> bool:

@@ -7,33 +7,33 @@ A folder without `judge.json` whose vocabulary has the three tags is a published
 uncalibrated. A folder with neither is a backbone and gets a new head.
 """
 
+from __future__ import annotations
+
 import logging
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
-from transformers import AutoModelForSequenceClassification, PreTrainedModel, PreTrainedTokenizerBase
 
 from bert_judge import __version__, tables
-from bert_judge.assets import pretrained
 from bert_judge.config import Input
 from bert_judge.encoder.encoding import TAGS, RowEncoder
 from bert_judge.encoder.judge_folder import JUDGE_FILE, TREES_FILE, check_folder
+from bert_judge.encoder.tokenizer import FILE, RowTokenizer, copy_files
+from bert_judge.encoder.weights import WEIGHTS_FILE, EncoderWeights, read_weights
 from bert_judge.runtime.errors import InputError
 from bert_judge.text import TEXT_VERSION
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
 log = logging.getLogger(__name__)
-WEIGHTS_FILE = "weights.int8.safetensors"
-MAX_INTEGER = 127
 Floats = NDArray[np.float64]
 STRICT = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
-SCALE = ".scale"
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class StackerWeights:
         """Return the calibrated logits, shape (n,)."""
         return self.encoder * encoder_logits + self.features * tree_logits + self.bias
 
-    def rescale(self, slope: float, offset: float) -> "StackerWeights":
+    def rescale(self, slope: float, offset: float) -> StackerWeights:
         """Return the weights whose logits are `slope` times these logits plus `offset`."""
         return StackerWeights(slope * self.encoder, slope * self.features, slope * self.bias + offset)
 
@@ -114,13 +114,44 @@ class JudgeMetadata:
 
 @dataclass
 class Checkpoint:
-    """A loaded judge or backbone."""
+    """A loaded judge or backbone.
 
-    model: PreTrainedModel
-    tokenizer: PreTrainedTokenizerBase
-    encoder: RowEncoder
+    Attributes:
+        folder: where it was loaded from.
+        weights: of a judge that runs without torch.
+        window: maximum input of the encoder in tokens.
+        seed: of the head that a backbone gets.
+    """
+
+    folder: Path
+    tokenizer: RowTokenizer
+    weights: EncoderWeights | None
     metadata: JudgeMetadata
     trained: bool
+    seed: int = 0
+
+    @cached_property
+    def model(self) -> PreTrainedModel:
+        """The encoder as a model of torch, in float32 and eval mode, which training changes."""
+        from bert_judge.encoder.torch_model import load_model
+
+        return load_model(self.folder, self.tokenizer, self.trained, self.seed)
+
+    @cached_property
+    def encoder(self) -> RowEncoder:
+        return RowEncoder(self.tokenizer, self.metadata.input, self.window)
+
+    @cached_property
+    def window(self) -> int:
+        if self.weights is not None:
+            return self.weights.window
+        from bert_judge.encoder.torch_model import max_input_length
+
+        return max_input_length(self.model)
+
+    @property
+    def num_parameters(self) -> int:
+        return self.model.num_parameters() if self.weights is None else self.weights.num_parameters
 
     def save(self, folder: Path, int8: bool = False) -> None:
         """Write weights (`int8`: as 8-bit integers, which only this program reads), tokenizer and, last, `judge.json`.
@@ -128,15 +159,14 @@ class Checkpoint:
         Raises:
             InputError: a weight is not a number.
         """
-        pretrained.check_finite(self.model, folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        if int8:
-            _save_int8(self.model, folder)
+        if "model" not in vars(self) and int8 == (self.folder / WEIGHTS_FILE).is_file():
+            weights = [path.name for path in self.folder.glob("*.safetensors*") if path.name != TREES_FILE]
+            copy_files(self.folder, folder, ["config.json", *weights])
         else:
-            self.model.save_pretrained(folder)
-        for weights in folder.glob("*.safetensors"):
-            tables.set_default_mode(weights)
-        self.tokenizer.save_pretrained(folder)
+            from bert_judge.encoder.torch_model import save_model
+
+            save_model(self.model, folder, int8)
+        self.tokenizer.save(folder)
         self.metadata.write(folder)
 
 
@@ -153,7 +183,8 @@ def load(folder: str | Path, settings: Input | None = None, seed: int = 0) -> Ch
     if not (folder / "config.json").is_file():
         raise InputError(f"{folder}: no judge and no backbone: config.json is missing")
     check_folder(folder)
-    tokenizer = pretrained.load_tokenizer(folder)
+    is_judge = (folder / JUDGE_FILE).is_file()
+    tokenizer = RowTokenizer.read(folder) if is_judge and (folder / FILE).is_file() else _load_tokenizer(folder)
     if tokenizer.pad_token_id is None:
         raise InputError(f"{folder}: its tokenizer has no padding token; name one as pad_token in tokenizer_config.json")
     metadata = _read_metadata(folder, tokenizer)
@@ -167,27 +198,24 @@ def load(folder: str | Path, settings: Input | None = None, seed: int = 0) -> Ch
             "bert-judge train FILE --recalibrate --from %s",
             *(folder, metadata.text_version, TEXT_VERSION, folder),
         )
-    torch.manual_seed(seed)
-    if (folder / WEIGHTS_FILE).is_file():
-        model = _load_int8(folder)
+    if metadata.input.format == "tags":
+        tokenizer.add_special_tokens(list(TAGS.values()))
+    checkpoint = Checkpoint(folder, tokenizer, read_weights(folder) if is_judge else None, metadata, trained, seed)
+    if checkpoint.weights is None:
+        # Torch says now what is wrong with the files.
+        _ = checkpoint.model
     else:
-        model = pretrained.load_classifier(folder, logits=2, new_head=not trained)
-    encoder = RowEncoder(tokenizer, metadata.input, max_input_length(model))
-    _resize_embeddings(model, tokenizer)
-    _check_tokens(model, tokenizer, folder)
-    return Checkpoint(model.float().eval(), tokenizer, encoder, metadata, trained)
+        tokenizer.check_ids(folder, len(checkpoint.weights.words.values))
+    return checkpoint
 
 
-def max_input_length(model: PreTrainedModel) -> int:
-    """Return the maximum input of a model in tokens."""
-    positions = int(getattr(model.config, "max_position_embeddings", None) or 512)
-    # RoBERTa's positions start after the padding token's id: 514 positions hold 512 tokens.
-    embeddings = [module for name, module in model.named_modules() if name.endswith("position_embeddings")]
-    padding = [table.padding_idx for table in embeddings if isinstance(table, torch.nn.Embedding)]
-    return positions - max((index + 1 for index in padding if index is not None), default=0)
+def _load_tokenizer(folder: Path) -> RowTokenizer:
+    from bert_judge.assets import pretrained
+
+    return RowTokenizer.wrap(pretrained.load_tokenizer(folder))
 
 
-def _read_metadata(folder: Path, tokenizer: PreTrainedTokenizerBase) -> JudgeMetadata | None:
+def _read_metadata(folder: Path, tokenizer: RowTokenizer) -> JudgeMetadata | None:
     path = folder / JUDGE_FILE
     if path.is_file():
         try:
@@ -198,74 +226,7 @@ def _read_metadata(folder: Path, tokenizer: PreTrainedTokenizerBase) -> JudgeMet
             raise InputError(f"{path}: broken: {key}: {first['msg'][:200]}; retrain the judge") from error
         except ValueError as error:
             raise InputError(f"{path}: broken: {' '.join(str(error).split())[:200]}; retrain the judge") from error
-    if set(TAGS.values()) <= set(tokenizer.get_vocab()):
+    if set(TAGS.values()) <= set(tokenizer.backend.get_vocab()):
         log.info("%s: a published checkpoint: format 'tags', truncated on the left", folder)
         return JudgeMetadata(input=Input(format="tags", truncation="left", max_length=8192), text_version=TEXT_VERSION)
     return None
-
-
-def _resize_embeddings(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
-    """Add embeddings for added tokens, initialised with that of the separator (measured: docs/log.md)."""
-    num_embeddings = cast(torch.nn.Embedding, model.get_input_embeddings()).num_embeddings
-    if len(tokenizer) <= num_embeddings:
-        return
-    weight = model.resize_token_embeddings(len(tokenizer), mean_resizing=False).weight
-    separator = tokenizer.sep_token_id if tokenizer.sep_token_id is not None else tokenizer.eos_token_id
-    with torch.no_grad():
-        weight[num_embeddings:] = weight[separator]
-
-
-def _check_tokens(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folder: Path) -> None:
-    """Refuse a tokenizer with ids that have no embedding, for which some backends read other memory."""
-    ids = [*tokenizer.get_vocab().values(), *tokenizer("a", "b")["input_ids"], cast(int, tokenizer.pad_token_id)]
-    count = cast(torch.nn.Embedding, model.get_input_embeddings()).num_embeddings
-    if max(ids) >= count or min(ids) < 0:
-        raise InputError(f"{folder}: its tokenizer has the id {max(ids)}, and the model {count:,} embeddings; download it again")
-
-
-@torch.no_grad()
-def round_weights(model: PreTrainedModel) -> None:
-    """Round every matrix of a model, in place, to values that its file of integers can hold."""
-    for parameter in model.parameters():
-        if parameter.ndim > 1:
-            integers, scale = _quantize(parameter)
-            parameter.copy_(integers.float() * scale)
-
-
-def _save_int8(model: PreTrainedModel, folder: Path) -> None:
-    tensors = {}
-    for name, value in model.state_dict().items():
-        if value.ndim > 1 and value.is_floating_point():
-            tensors[name], tensors[name + SCALE] = _quantize(value.cpu())
-        else:
-            tensors[name] = value.cpu().contiguous()
-    save_file(tensors, folder / WEIGHTS_FILE)
-    model.config.save_pretrained(folder)
-
-
-def _load_int8(folder: Path) -> PreTrainedModel:
-    """Load a model in float32. Raises InputError: the file is damaged, or does not match config.json."""
-    try:
-        tensors = load_file(folder / WEIGHTS_FILE)
-        config = pretrained.load_config(folder)
-        pretrained.check_size(AutoModelForSequenceClassification, config, folder)
-        for name in (name for name in tensors if name.endswith(SCALE)):
-            if tensors[name].shape != (len(tensors[name.removesuffix(SCALE)]), 1):
-                raise ValueError(f"{name} has the shape {tuple(tensors[name].shape)}")
-        model = AutoModelForSequenceClassification.from_config(config)
-        state = {
-            name: value.float() * tensors[name + SCALE] if name + SCALE in tensors else value
-            for name, value in tensors.items()
-            if not name.endswith(SCALE)
-        }
-        model.load_state_dict(state)
-    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
-        raise InputError(f"{folder}: not a readable judge: {' '.join(str(error).split())[:300]}") from error
-    pretrained.check_finite(model, folder)
-    return model
-
-
-def _quantize(matrix: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return integers and the scale of each row, of shape (rows, 1)."""
-    scale = (matrix.abs().amax(dim=1, keepdim=True) / MAX_INTEGER).clamp(min=torch.finfo(torch.float32).tiny)
-    return (matrix / scale).round().to(torch.int8), scale

@@ -12,11 +12,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import cast
 
-from transformers import PreTrainedTokenizerBase
+from tokenizers import Tokenizer
 
 from bert_judge.config import Input
+from bert_judge.encoder.tokenizer import RowTokenizer
 from bert_judge.text.features import truncate_middle
 from bert_judge.text.word_metrics import token_f1
 
@@ -40,16 +41,15 @@ class EncodedRow:
 class RowEncoder:
     """Encodes rows for one tokenizer and one input format, at most `settings.max_length` and the backbone's window in tokens.
 
-    The tokenizer is a fast one; the format `tags` adds its three tags to it.
+    In the format `tags`, the tokenizer knows the three tags.
     """
 
-    def __init__(self, tokenizer: PreTrainedTokenizerBase, settings: Input, window: int) -> None:
+    def __init__(self, tokenizer: RowTokenizer, settings: Input, window: int) -> None:
         self.tokenizer = tokenizer
         self.settings = settings
         self.max_length = min(settings.max_length, window)
         if settings.format == "tags":
-            tokenizer.add_special_tokens({"additional_special_tokens": list(TAGS.values())})
-            self.tags = {name: cast(int, tokenizer.convert_tokens_to_ids(tag)) for name, tag in TAGS.items()}
+            self.tags = {name: cast(int, tokenizer.backend.token_to_id(tag)) for name, tag in TAGS.items()}
 
     def encode(self, questions: Sequence[str], candidates: Sequence[str], references: Sequence[str]) -> list[EncodedRow]:
         """Return one encoded row per (question, candidate, reference)."""
@@ -62,14 +62,18 @@ class RowEncoder:
         # The end of an over-long text is kept, because answers and questions usually stand there.
         limit = self.max_length * CHARACTERS_PER_TOKEN
         distinct = dict.fromkeys(text[-limit:] for text in texts)
-        # Transformers' own call also builds masks and segments of every text, which takes as long as tokenising.
-        backend = cast(Any, self.tokenizer).backend_tokenizer
+        encodings = self._backend.encode_batch_fast(list(distinct), add_special_tokens=False)
+        ids = {text: encoding.ids for text, encoding in zip(distinct, encodings, strict=True)}
+        return [ids[text[-limit:]] for text in texts]
+
+    @property
+    def _backend(self) -> Tokenizer:
+        """The tokenizer, which reads special tokens in a text as text. transformers may have changed its settings."""
+        backend = self.tokenizer.backend
         backend.no_truncation()
         backend.no_padding()
         backend.encode_special_tokens = True
-        encodings = backend.encode_batch_fast(list(distinct), add_special_tokens=False)
-        ids = {text: encoding.ids for text, encoding in zip(distinct, encodings, strict=True)}
-        return [ids[text[-limit:]] for text in texts]
+        return backend
 
     def _assemble_tags(self, question: list[int], candidate: list[int], reference: list[int]) -> EncodedRow:
         prefix, suffix = self._single_template
@@ -95,13 +99,13 @@ class RowEncoder:
 
     @cached_property
     def _single_template(self) -> tuple[list[int], list[int]]:
-        ids = self._with_special_tokens("a")
+        ids = self._backend.encode("a").ids
         position = ids.index(self._placeholder)
         return ids[:position], ids[position + 1 :]
 
     @cached_property
     def _pair_template(self) -> tuple[list[int], list[int], list[int]]:
-        ids = self._with_special_tokens("a", "a")
+        ids = self._backend.encode("a", "a").ids
         first = ids.index(self._placeholder)
         second = ids.index(self._placeholder, first + 1)
         # A tokenizer without a pair template puts nothing between the texts.
@@ -110,16 +114,13 @@ class RowEncoder:
     @cached_property
     def _placeholder(self) -> int:
         """Return the token of the text "a", which locates the special tokens around it."""
-        [token] = self.tokenizer("a", add_special_tokens=False)["input_ids"]
+        [token] = self._backend.encode("a", add_special_tokens=False).ids
         return token
 
-    def _with_special_tokens(self, *texts: str) -> list[int]:
-        return self.tokenizer(*texts, truncation=False)["input_ids"]
-
-    @cached_property
+    @property
     def _separator(self) -> int:
-        token: Any = self.tokenizer.sep_token_id
-        return self.tokenizer.eos_token_id if token is None else token
+        assert self.tokenizer.separator_id is not None
+        return self.tokenizer.separator_id
 
 
 def truncate_parts(

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
-import torch
 
 from bert_judge.encoder import backend as backends
-from bert_judge.encoder.backend import Backend, BackendChoice, TorchBackend, model_inputs, pad_rows, round_up
+from bert_judge.encoder.backend import OPENVINO, TORCH, Backend, BackendChoice, pad_rows, round_up
 from bert_judge.encoder.checkpoint import Checkpoint
 from bert_judge.encoder.encoding import EncodedRow, RowEncoder
 from bert_judge.runtime import hardware
@@ -38,7 +37,7 @@ class EncoderOutput:
 
 
 class Engine:
-    """Scores rows with one backend, and with torch where exact logits are needed; moves the model to the best device."""
+    """Scores rows with one backend, and in float32 where exact logits are needed; moves torch's model to the best device."""
 
     def __init__(
         self, checkpoint: Checkpoint, backend: str = "auto", precision: str = "auto", batch_tokens: int | None = None
@@ -46,11 +45,12 @@ class Engine:
         self.checkpoint = checkpoint
         self.batch_tokens = batch_tokens
         self.device = hardware.best_device()
-        checkpoint.model.to(self.device)  # type: ignore[arg-type]
-        self.choice = backends.choose_backend(backend, precision, self.device, checkpoint.model.num_parameters())
+        parameters, needs_torch = checkpoint.num_parameters, checkpoint.weights is None
+        self.choice = backends.choose_backend(backend, precision, self.device, parameters, needs_torch)
         # An automatic choice may fall back to torch.
         self._is_explicit = backend != "auto" or precision != "auto"
-        self._converted: Backend | None = None
+        # By precision.
+        self._compiled: dict[str, Backend] = {}
         if not checkpoint.trained:
             self.stay_on_torch("a model that is yet to be trained")
 
@@ -64,7 +64,7 @@ class Engine:
     ) -> EncoderOutput:
         """Return per row the highest logit over its references, whether anything was cut, and the tokens of all of them.
 
-        `exact`: with torch in float32.
+        `exact`: in float32.
         """
         if not len(candidates):
             return EncoderOutput(np.zeros(0), np.zeros(0, bool), np.zeros(0, int))
@@ -88,26 +88,37 @@ class Engine:
 
     def stay_on_torch(self, reason: str) -> None:
         """Run the model in memory from now on, because a converted copy would not follow its changes."""
-        if self.choice.backend != "torch":
-            self.choice, self._converted = BackendChoice("torch", backends.torch_precision(self.device), reason), None
+        if self.choice.backend != TORCH:
+            self.choice = BackendChoice(TORCH, hardware.best_dtype(self.device), reason)
+            self._compiled.clear()
 
     def _select_backend(self, exact: bool) -> Backend:
-        return TorchBackend(self.checkpoint.model) if exact else self._backend
-
-    @property
-    def _backend(self) -> Backend:
-        if self.choice.backend != "torch" and self._converted is None:
+        # What torch converts is compared with torch.
+        if self.choice.backend == OPENVINO and not (exact and self.checkpoint.weights is None):
+            precision = "float32" if exact else self.choice.precision
             try:
-                # An optional package.
-                from bert_judge.encoder import openvino
-
-                self._converted = openvino.convert(self.checkpoint.model, self.choice.precision)
+                return self._compiled.get(precision) or self._compile(precision)
             except InputError as error:
                 if self._is_explicit:
                     raise
                 log.warning("%s", error)
                 self.stay_on_torch("the model cannot be converted")
-        return self._converted or TorchBackend(self.checkpoint.model, self.choice.precision)
+        # It takes seconds to import.
+        from bert_judge.encoder.torch_model import TorchBackend
+
+        model = self.checkpoint.model.to(self.device)  # type: ignore[arg-type]
+        return TorchBackend(model, "float32" if exact else self.choice.precision)
+
+    def _compile(self, precision: str) -> Backend:
+        # An optional package.
+        from bert_judge.encoder import openvino
+
+        self._compiled[precision] = openvino.compile_encoder(self.checkpoint, precision)
+        return self._compiled[precision]
+
+    @property
+    def _backend(self) -> Backend:
+        return self._select_backend(exact=False)
 
 
 def score_rows(
@@ -188,12 +199,6 @@ def batch_by_tokens(lengths: Sequence[int], limit: int) -> Iterator[list[int]]:
         batch.append(position)
     if batch:
         yield batch
-
-
-def collate(rows: Sequence[EncodedRow], pad_id: int, config: object) -> dict[str, torch.Tensor]:
-    """Pad rows to tensors of shape (rows, longest row), the inputs of a model with this config."""
-    batch = pad_rows(rows, pad_id)
-    return {name: torch.from_numpy(batch[name]) for name in model_inputs(config)}
 
 
 def _encode_ahead(

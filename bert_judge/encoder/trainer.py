@@ -25,7 +25,7 @@ from bert_judge.config import Training, Tuning
 from bert_judge.encoder.attention import float32_attention
 from bert_judge.encoder.checkpoint import Checkpoint
 from bert_judge.encoder.encoding import EncodedRow
-from bert_judge.encoder.inference import collate
+from bert_judge.encoder.torch_model import collate
 from bert_judge.runtime import sigterm
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.hardware import best_device, best_dtype
@@ -184,14 +184,14 @@ def training_arguments(settings: Training | Tuning, folder: Path, steps: int, **
         "learning_rate": settings.learning_rate,
         "warmup_steps": round(settings.warmup_ratio * steps),
         "lr_scheduler_type": "linear",
-        "bf16": best_dtype(device) == torch.bfloat16,
-        "use_cpu": device.type == "cpu",
+        "bf16": best_dtype(device) == "bfloat16",
+        "use_cpu": device == "cpu",
         "seed": settings.seed,
         "logging_steps": max(1, steps // 50),
         "save_steps": max(10, math.ceil(steps / CHECKPOINTS_PER_RUN)),
         "save_total_limit": 2,
         "remove_unused_columns": False,
-        "dataloader_pin_memory": device.type == "cuda",
+        "dataloader_pin_memory": device == "cuda",
         "disable_tqdm": True,
         "report_to": "none",
     }

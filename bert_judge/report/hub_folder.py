@@ -5,7 +5,6 @@ import logging
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import jinja2
 import numpy as np
@@ -115,8 +114,9 @@ def plain_scores(folder: Path, inputs: Sequence[tuple[str, ...]]) -> np.ndarray:
 
 
 def _separator(judge: BERTJudge) -> str:
-    tokenizer: Any = judge.checkpoint.tokenizer
-    return str(tokenizer.sep_token if tokenizer.sep_token_id is not None else tokenizer.eos_token)
+    tokenizer = judge.checkpoint.tokenizer
+    assert tokenizer.separator_id is not None
+    return str(tokenizer.backend.id_to_token(tokenizer.separator_id))
 
 
 def _set_label_names(config: Path) -> None:

@@ -1,29 +1,70 @@
-"""The compute device and its fast number formats."""
+"""The compute device, its fast number formats and its cores. torch, which takes two seconds to import, is asked only for GPUs."""
 
-import torch
+import importlib.util
+import os
+import re
+import sys
+from functools import cache
+from pathlib import Path
+
+import joblib
+
+# On Linux, one of these exists where a driver of NVIDIA or AMD is loaded.
+GPU_FILES = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
+CPU_INFO = Path("/proc/cpuinfo")
 
 
-def best_device() -> torch.device:
-    """Return CUDA, MPS or the CPU, whichever is available first."""
+def has_torch() -> bool:
+    """Return whether torch is installed, without importing it."""
+    return importlib.util.find_spec("torch") is not None
+
+
+@cache
+def best_device() -> str:
+    """Return "cuda", "mps" or "cpu", whichever is available first."""
+    if not has_torch() or (sys.platform == "linux" and not any(Path(file).exists() for file in GPU_FILES)):
+        return "cpu"
+    import torch
+
     if torch.cuda.is_available():
-        return torch.device("cuda")
-    return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
 
 
-def best_dtype(device: torch.device) -> torch.dtype:
-    """Return bfloat16 if the hardware computes in it, else float32."""
-    if device.type == "cuda":
-        return torch.bfloat16 if torch.cuda.is_bf16_supported(including_emulation=False) else torch.float32
-    capabilities = torch.cpu.get_capabilities()
-    return torch.bfloat16 if capabilities.get("avx512_bf16") or capabilities.get("amx_bf16") else torch.float32
+def best_dtype(device: str) -> str:
+    """Return "bfloat16" if the hardware computes in it, else "float32"."""
+    if device == "cuda":
+        import torch
+
+        return "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float32"
+    return "bfloat16" if _cpu_flags() & {"avx512_bf16", "amx_bf16"} else "float32"
 
 
 def supports_int8() -> bool:
     """Return whether the CPU has 8-bit dot-product instructions (four times the float32 rate)."""
-    capabilities = torch.cpu.get_capabilities()
-    return any(capabilities.get(name) for name in ("avx512_vnni", "avx_vnni", "amx_int8"))
+    return bool(_cpu_flags() & {"avx512_vnni", "avx_vnni", "amx_int8"})
 
 
 def supports_amx() -> bool:
     """Return whether the CPU has bfloat16 matrix instructions (AMX)."""
-    return bool(torch.cpu.get_capabilities().get("amx_bf16"))
+    return "amx_bf16" in _cpu_flags()
+
+
+@cache
+def num_threads() -> int:
+    """Return OMP_NUM_THREADS, or else the number of physical cores that this process may use."""
+    configured = os.environ.get("OMP_NUM_THREADS", "")
+    return int(configured) if configured.isdecimal() and int(configured) else joblib.cpu_count(only_physical_cores=True)
+
+
+@cache
+def _cpu_flags() -> frozenset[str]:
+    """Return the names of instruction sets, as Linux and torch write them; empty where neither is there."""
+    if CPU_INFO.is_file():
+        flags = re.search(r"^flags\s*:(.*)$", CPU_INFO.read_text("utf-8"), re.MULTILINE)
+        return frozenset(flags[1].split() if flags else ())
+    if not has_torch():
+        return frozenset()
+    import torch
+
+    return frozenset(name for name, present in torch.cpu.get_capabilities().items() if present is True)

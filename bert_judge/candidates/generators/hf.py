@@ -119,8 +119,8 @@ def resolve_dtype(setting: str) -> torch.dtype:
     if setting != "auto":
         return getattr(torch, setting)
     device = best_device()
-    dtype = best_dtype(device)
-    return torch.float16 if device.type == "cuda" and dtype == torch.float32 else dtype
+    dtype = getattr(torch, best_dtype(device))
+    return torch.float16 if device == "cuda" and dtype == torch.float32 else dtype
 
 
 class HFGenerator:

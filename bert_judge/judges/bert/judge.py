@@ -8,22 +8,22 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
-import torch
 from scipy.special import expit, logit
 
 from bert_judge.assets.prepare import GENERAL
 from bert_judge.config import Input, Training
 from bert_judge.encoder import checkpoint as checkpoints
-from bert_judge.encoder.checkpoint import StackerWeights, round_weights
+from bert_judge.encoder.checkpoint import StackerWeights
 from bert_judge.encoder.encoding import closest_references
 from bert_judge.encoder.inference import EncoderOutput, Engine
 from bert_judge.encoder.judge_folder import CHECKSUMS, TREES_FILE, find_folder, resolve_checkpoint, write_checksums
 from bert_judge.judges.bert import BertJudgeConfig, stacker
 from bert_judge.judges.bert.trees import Trees
 from bert_judge.judges.protocol import BACKEND, Label, Row, decided, empty_answer
+from bert_judge.runtime import hardware
 from bert_judge.runtime.errors import InputError
 from bert_judge.statistics.metrics import classification_metrics
 from bert_judge.text import TEXT_VERSION
@@ -32,6 +32,9 @@ from bert_judge.text.features import FeatureExtractor, is_truncated
 from bert_judge.text.languages import UNFAMILIAR_FLAGS, unfamiliar_text
 from bert_judge.text.rules import Decision, decide
 from bert_judge.text.visible_text import is_blank_answer, normalize_text
+
+if TYPE_CHECKING:
+    import torch
 
 log = logging.getLogger(__name__)
 REFERENCE_MODES = get_args(BertJudgeConfig.model_fields["references"].annotation)
@@ -155,7 +158,7 @@ class BERTJudge:
         self.trees = stacker.load_trees(self.path) if self.checkpoint.metadata.stacker else None
         # Stacker of a judge that is trained further.
         self._prior: StackerWeights | None = None
-        self.feature_extractor = FeatureExtractor(cores=torch.get_num_threads())
+        self.feature_extractor = FeatureExtractor(cores=hardware.num_threads())
         precision = str(dtype).removeprefix("torch.") if dtype is not None else precision
         self.engine = Engine(self.checkpoint, backend, precision, batch_tokens)
         choice = self.engine.choice
@@ -165,7 +168,7 @@ class BERTJudge:
     def revisions(self) -> dict[str, str]:
         """See `judges.protocol.Judge`. Backend and precision round scores differently, so they belong to the provenance."""
         choice = self.engine.choice
-        engine = f"{choice.backend}, {self.engine.device.type}, {choice.precision}"
+        engine = f"{choice.backend}, {self.engine.device}, {choice.precision}"
         return {**self._revision, **{f"{name}{BACKEND}": engine for name in self._revision}}
 
     @classmethod
@@ -297,6 +300,7 @@ class BERTJudge:
         """
         # The Trainer takes longer to import than a small table takes to judge.
         from bert_judge.encoder import trainer
+        from bert_judge.encoder.torch_model import round_weights
 
         training = training or Training()
         texts = _normalize(questions, references, candidates)

@@ -15,9 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit
-from sklearn.linear_model import LogisticRegression
 
 from bert_judge.encoder.checkpoint import LogitBounds, StackerWeights
 from bert_judge.encoder.judge_folder import TREES_FILE
@@ -121,8 +119,10 @@ def fit_stacker(
     return StackerWeights(scale * float(encoder), scale * float(features), float(platt.intercept_[0]))
 
 
-def _logistic_regression(values: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> LogisticRegression:
+def _logistic_regression(values: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> Any:
     """Fit soft labels: each row counts as a positive and a negative one, weighted by its label."""
+    from sklearn.linear_model import LogisticRegression
+
     sample_weight = np.concatenate([weights * labels, weights * (1 - labels)])
     targets = np.repeat([1, 0], len(labels))
     return LogisticRegression(C=1.0).fit(np.concatenate([values, values]), targets, sample_weight=sample_weight)
@@ -149,6 +149,9 @@ def fit_temperature(logits: ArrayLike, labels: ArrayLike) -> float:
     if not len(z):
         return 1.0
 
+    # Here and below, imported where a judge is fitted; a verdict needs neither.
+    from scipy.optimize import minimize_scalar
+
     def loss(log_temperature: float) -> float:
         scaled = z / np.exp(log_temperature)
         return float(np.mean(np.logaddexp(0, scaled) - y * scaled))
@@ -160,6 +163,8 @@ def fit_temperature(logits: ArrayLike, labels: ArrayLike) -> float:
 def fit_recalibration(logits: ArrayLike, labels: ArrayLike) -> tuple[float, float]:
     """Fit slope and offset of calibrated logits, shape (n,), to labels in [0, 1]: the maximum a posteriori of Platt scaling with
     Gaussian priors around slope 1 and offset 0, so that a few labels change little; (1, 0) for no rows."""
+    from scipy.optimize import minimize
+
     z, y = np.asarray(logits, float), np.asarray(labels, float)
 
     def loss(parameters: np.ndarray) -> tuple[float, np.ndarray]:

@@ -12,8 +12,9 @@ import pandas as pd
 from bert_judge import tables
 from bert_judge.assets.prepare import folder_revision, load_manifest
 from bert_judge.config import Input, Training
-from bert_judge.encoder.checkpoint import WEIGHTS_FILE, JudgeMetadata
+from bert_judge.encoder.checkpoint import JudgeMetadata
 from bert_judge.encoder.judge_folder import JUDGE_FILE, METRICS, hash_rows, read_seen_rows, write_seen_rows
+from bert_judge.encoder.weights import WEIGHTS_FILE
 from bert_judge.judges.bert.judge import BERTJudge, CalibrationRows
 from bert_judge.judges.model_card import markdown_table, metrics_table, render, write_model_card
 from bert_judge.perturbations.augmentation import SYNTHETIC, augment

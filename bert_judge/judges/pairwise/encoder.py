@@ -95,9 +95,7 @@ class PairEncoderJudge:
         if self.checkpoint.trained and not metadata.pairwise:
             raise InputError(f"{path}: a judge of single answers; name a judge of kind pairwise, or a backbone to train")
         metadata.pairwise = metadata.pairwise or {"log_nu": DavidsonTieModel().log_nu}
-        self.encoder = PairRowEncoder(
-            self.checkpoint.tokenizer, metadata.input, checkpoints.max_input_length(self.checkpoint.model)
-        )
+        self.encoder = PairRowEncoder(self.checkpoint.tokenizer, metadata.input, self.checkpoint.window)
         # One number format for both orders, without conversion: exact symmetry must not depend on the machine.
         self.engine = Engine(self.checkpoint, backend="torch")
         self.revisions = {name: revision}

@@ -15,9 +15,10 @@ from transformers import PreTrainedTokenizerBase
 
 from bert_judge.assets import pretrained
 from bert_judge.config import Input
-from bert_judge.encoder.checkpoint import max_input_length
 from bert_judge.encoder.encoding import EncodedRow, RowEncoder, truncate_parts
-from bert_judge.encoder.inference import batch_by_tokens, collate
+from bert_judge.encoder.inference import batch_by_tokens
+from bert_judge.encoder.tokenizer import RowTokenizer
+from bert_judge.encoder.torch_model import collate, max_input_length
 from bert_judge.runtime import hardware
 from bert_judge.runtime.errors import InputError
 
@@ -48,7 +49,7 @@ class HiddenStateExtractor:
         self._encoder = PromptEncoder(tokenizer, spec["prompt"], min(spec["max_length"], max_input_length(self.model)))
         self._pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else (tokenizer.eos_token_id or 0)
         self._dtype = np.dtype(spec["storage_dtype"])
-        self._batch_tokens = batch_tokens or BATCH_TOKENS[self.device.type]
+        self._batch_tokens = batch_tokens or BATCH_TOKENS[self.device]
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -108,7 +109,7 @@ class PromptEncoder(RowEncoder):
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, template: str, max_length: int) -> None:
-        super().__init__(tokenizer, Input(), max_length)
+        super().__init__(RowTokenizer.wrap(tokenizer), Input(), max_length)
         self.max_length = max_length
         parsed = list(string.Formatter().parse(template))
         self._literals = [

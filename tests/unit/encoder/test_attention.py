@@ -9,7 +9,7 @@ from transformers import AutoModelForCausalLM, PreTrainedModel
 
 from bert_judge.encoder import checkpoint
 from bert_judge.encoder.attention import SDPA_FLOAT32, float32_attention
-from bert_judge.encoder.inference import collate
+from bert_judge.encoder.torch_model import collate
 from bert_judge.runtime import hardware
 
 TEXTS = ["Paris", "no " * 30, "Größe 東京", ""]
@@ -17,7 +17,7 @@ TEXTS = ["Paris", "no " * 30, "Größe 東京", ""]
 
 @pytest.fixture(autouse=True)
 def on_a_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hardware, "best_device", lambda: torch.device("cpu"))
+    monkeypatch.setattr(hardware, "best_device", lambda: "cpu")
 
 
 def gradients(model: PreTrainedModel, inputs: dict[str, torch.Tensor], half: bool) -> torch.Tensor:
@@ -65,7 +65,7 @@ def test_an_exception_restores_the_attention(tmp_path: Path) -> None:
 
 
 def test_no_change_on_a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hardware, "best_device", lambda: torch.device("cuda"))
+    monkeypatch.setattr(hardware, "best_device", lambda: "cuda")
     model = checkpoint.load(tiny_models.encoder(tmp_path / "model")).model
     with float32_attention(model):
         assert model.config._attn_implementation == "sdpa"

@@ -10,20 +10,21 @@ import torch
 
 from bert_judge.encoder import backend as backend_choice
 from bert_judge.encoder import checkpoint
-from bert_judge.encoder.backend import Backend, BackendChoice, TorchBackend, choose_backend
+from bert_judge.encoder.backend import Backend, BackendChoice, choose_backend
 from bert_judge.encoder.inference import compute_logits
+from bert_judge.encoder.torch_model import TorchBackend
 from bert_judge.judges.bert.judge import BERTJudge
 from bert_judge.runtime import hardware
 from bert_judge.runtime.errors import InputError
 
 LARGE = 10_000_000
-CPU, GPU = torch.device("cpu"), torch.device("cuda")
+CPU, GPU = "cpu", "cuda"
 # Tolerance of a logit, relative to the range of the logits, and for bfloat16 to the largest logit.
 ERRORS = {"float32": 1e-3, "bfloat16": 0.04, "int8": 0.5}
 CANDIDATES = ["Paris", "It is Paris, I think.", "no " * 40, "Größe 東京", "", "the capital of Mars is a fox " * 9]
 
 
-def machine(monkeypatch: pytest.MonkeyPatch, int8: bool = True, dtype: torch.dtype = torch.float32, openvino: bool = True) -> None:
+def machine(monkeypatch: pytest.MonkeyPatch, int8: bool = True, dtype: str = "float32", openvino: bool = True) -> None:
     monkeypatch.setattr(hardware, "supports_int8", lambda: int8)
     monkeypatch.setattr(hardware, "best_dtype", lambda device: dtype)
     monkeypatch.setattr(backend_choice, "has_openvino", lambda: openvino)
@@ -35,29 +36,29 @@ def machine(monkeypatch: pytest.MonkeyPatch, int8: bool = True, dtype: torch.dty
         (("auto", "auto"), CPU, LARGE, {}, ("openvino", "int8"), "rechecked in float32"),
         (("auto", "auto"), CPU, LARGE, {"openvino": False}, ("torch", "float32"), "pip install 'openvino"),
         (("auto", "auto"), CPU, LARGE, {"int8": False}, ("torch", "float32"), "fast in float32 only"),
-        (("auto", "auto"), CPU, LARGE, {"dtype": torch.bfloat16}, ("openvino", "bfloat16"), "fastest precision of this CPU"),
+        (("auto", "auto"), CPU, LARGE, {"dtype": "bfloat16"}, ("openvino", "bfloat16"), "fastest precision of this CPU"),
         (
             ("auto", "auto"),
             CPU,
             LARGE,
-            {"dtype": torch.bfloat16, "openvino": False},
+            {"dtype": "bfloat16", "openvino": False},
             ("torch", "bfloat16"),
             "pip install 'openvino>=",
         ),
-        (("auto", "auto"), CPU, 1000, {"dtype": torch.bfloat16}, ("torch", "bfloat16"), "too small"),
+        (("auto", "auto"), CPU, 1000, {"dtype": "bfloat16"}, ("torch", "bfloat16"), "too small"),
         (("auto", "auto"), CPU, 1000, {}, ("torch", "float32"), "too small"),
-        (("auto", "auto"), GPU, LARGE, {"dtype": torch.bfloat16}, ("torch", "bfloat16"), "fastest precision of this CUDA"),
+        (("auto", "auto"), GPU, LARGE, {"dtype": "bfloat16"}, ("torch", "bfloat16"), "fastest precision of this CUDA"),
         (("auto", "float32"), CPU, LARGE, {}, ("torch", "float32"), "as configured"),
         (("auto", "int8"), CPU, 1000, {"int8": False}, ("openvino", "int8"), "as configured"),
         (("torch", "auto"), CPU, LARGE, {}, ("torch", "float32"), "as configured"),
         (("openvino", "auto"), CPU, 1000, {}, ("openvino", "int8"), "as configured"),
-        (("openvino", "auto"), CPU, 1000, {"dtype": torch.bfloat16}, ("openvino", "bfloat16"), "as configured"),
+        (("openvino", "auto"), CPU, 1000, {"dtype": "bfloat16"}, ("openvino", "bfloat16"), "as configured"),
     ],
 )
 def test_choose_backend(
     monkeypatch: pytest.MonkeyPatch,
     settings: tuple[str, str],
-    device: torch.device,
+    device: str,
     parameters: int,
     hardware_of: dict[str, object],
     expected: tuple[str, str],
@@ -91,9 +92,9 @@ def test_an_unsupported_choice_gives_one_line_with_the_fix(
 
 def converted(precision: str, loaded: checkpoint.Checkpoint) -> Backend:
     pytest.importorskip("openvino")
-    from bert_judge.encoder import openvino
+    from bert_judge.encoder import conversion
 
-    return openvino.convert(loaded.model, precision)
+    return conversion.convert(loaded.model, precision)
 
 
 @pytest.mark.parametrize("architecture", tiny_models.ENCODERS)
@@ -108,7 +109,7 @@ def test_openvino_agrees_with_torch_whatever_the_batch(tmp_path: Path, architect
         with pytest.raises(InputError, match="cannot be run in int8"):
             converted(precision, loaded)
         return
-    if precision == "bfloat16" and hardware.best_dtype(CPU) != torch.bfloat16:
+    if precision == "bfloat16" and hardware.best_dtype(CPU) != "bfloat16":
         pytest.skip("this CPU does not compute in bfloat16")
     backend = converted(precision, loaded)
     rows = loaded.encoder.encode(["What is the capital of France?"] * 6, CANDIDATES, ["Paris"] * 6)
@@ -129,12 +130,12 @@ def test_openvino_agrees_with_torch_whatever_the_batch(tmp_path: Path, architect
 def test_gated_layers_are_not_fused(tmp_path: Path, architecture: str) -> None:
     """The fused operation divides by zero in bfloat16 on AMX, where a stream has one thread."""
     pytest.importorskip("openvino")
-    from bert_judge.encoder import openvino
+    from bert_judge.encoder import conversion
 
     loaded = checkpoint.load(tiny_models.encoder(tmp_path / "model", architecture))
-    model = openvino._convert(loaded.model, "float32")
-    products = [product for product, _ in openvino._products_with_weights(model)]
-    gated = [product for product in products if openvino._is_gated(product.input_value(0).get_node())]
+    model = conversion._convert(loaded.model, "float32")
+    products = [product for product, _ in conversion._products_with_weights(model)]
+    gated = [product for product in products if conversion._is_gated(product.input_value(0).get_node())]
     assert [product.get_transpose_b() for product in gated] == [False] * loaded.model.config.num_hidden_layers
 
 
@@ -170,7 +171,7 @@ def test_rounding_changes_no_verdict(tmp_path: Path) -> None:
     model = judge.checkpoint.model
     for shift, equal in ((Rounded.logit_error * 0.99, True), (Rounded.logit_error * 50, False)):
         judge.engine.choice = BackendChoice("openvino", "int8", "test")
-        judge.engine._converted = Rounded(TorchBackend(model), shift)
+        judge.engine._compiled["int8"] = Rounded(TorchBackend(model), shift)
         rounded = judge.explain(*rows)
         assert np.array_equal(rounded.scores >= judge.threshold, verdicts) == equal
     np.testing.assert_array_equal(rounded.tokens, exact.tokens)
@@ -185,7 +186,7 @@ def test_an_automatic_choice_falls_back_to_torch(
     judge, rows = judge_and_rows(tmp_path)
     exact = judge.predict(*rows)
     pytest.importorskip("openvino")
-    monkeypatch.setattr("bert_judge.encoder.openvino.convert", refuse)
+    monkeypatch.setattr("bert_judge.encoder.conversion.convert", refuse)
     judge.engine.choice = BackendChoice("openvino", "int8", "test")
     with caplog.at_level(logging.WARNING):
         np.testing.assert_array_equal(judge.predict(*rows), exact)

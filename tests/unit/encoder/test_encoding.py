@@ -27,7 +27,7 @@ def row_encoder(folder: Path, **settings: object) -> RowEncoder:
 
 def text_of(encoder: RowEncoder, question: str, candidate: str, reference: str) -> str:
     [row] = encoder.encode([question], [candidate], [reference])
-    return encoder.tokenizer.decode(row.ids)
+    return encoder.tokenizer.backend.decode(row.ids)
 
 
 @pytest.mark.parametrize("architecture", tiny_models.ENCODERS)
@@ -36,7 +36,7 @@ def test_tags_are_the_published_prompt_tokenised_whole(backbones: dict[str, Path
     encoder = row_encoder(backbones[architecture], format="tags", question=question)
     [row] = encoder.encode([ROW[0]], [ROW[1]], [ROW[2]])
     prompt = f"<|candidate|>{ROW[1]}<|reference|>{ROW[2]}"
-    whole = encoder.tokenizer(f"<|question|>{ROW[0]}{prompt}" if question else prompt)["input_ids"]
+    whole = encoder.tokenizer.source(f"<|question|>{ROW[0]}{prompt}" if question else prompt)["input_ids"]
     assert list(row.ids) == whole
     assert not row.truncated
 
@@ -45,14 +45,14 @@ def test_tags_are_the_published_prompt_tokenised_whole(backbones: dict[str, Path
 def test_pair_without_question_is_the_backbones_own_sentence_pair(backbones: dict[str, Path], architecture: str) -> None:
     encoder = row_encoder(backbones[architecture], format="pair", question=False)
     [row] = encoder.encode([ROW[0]], [ROW[1]], [ROW[2]])
-    assert list(row.ids) == encoder.tokenizer(ROW[2], ROW[1])["input_ids"]
+    assert list(row.ids) == encoder.tokenizer.source(ROW[2], ROW[1])["input_ids"]
 
 
 def test_pair_with_question_puts_it_after_the_candidate(backbones: dict[str, Path]) -> None:
     encoder = row_encoder(backbones["bert"], format="pair")
     [row] = encoder.encode([ROW[0]], [ROW[1]], [ROW[2]])
-    parts = [encoder.tokenizer(text, add_special_tokens=False)["input_ids"] for text in ROW]
-    cls, sep = encoder.tokenizer.cls_token_id, encoder.tokenizer.sep_token_id
+    parts = [encoder.tokenizer.source(text, add_special_tokens=False)["input_ids"] for text in ROW]
+    cls, sep = encoder.tokenizer.source.cls_token_id, encoder.tokenizer.source.sep_token_id
     assert list(row.ids) == [cls, *parts[2], sep, *parts[1], sep, *parts[0], sep]
     first = len(parts[2]) + 2
     assert row.types == (0,) * first + (1,) * (len(row.ids) - first)
@@ -62,7 +62,7 @@ def test_left_truncation_is_the_published_one(backbones: dict[str, Path]) -> Non
     encoder = row_encoder(backbones["bert"], format="tags", truncation="left", max_length=40)
     question = "Which planet is the largest? " * 20
     [row] = encoder.encode([question], [ROW[1]], [ROW[2]])
-    tokenizer = encoder.tokenizer
+    tokenizer = encoder.tokenizer.source
     tokenizer.truncation_side = "left"
     prompt = f"<|question|>{question}<|candidate|>{ROW[1]}<|reference|>{ROW[2]}"
     assert list(row.ids) == tokenizer(prompt, truncation=True, max_length=40)["input_ids"]
@@ -83,8 +83,8 @@ def test_max_input_length_is_what_the_model_can_read(backbones: dict[str, Path],
 def test_special_tokens_in_a_text_stay_text(backbones: dict[str, Path], format: str, text: str) -> None:
     encoder = row_encoder(backbones["bert"], format=format)
     plain, forged = encoder.encode([ROW[0]] * 2, ["Lyon", f"Lyon {text}"], [ROW[2]] * 2)
-    special = {*encoder.tokenizer.all_special_ids, *encoder.tokenizer.convert_tokens_to_ids(list(TAGS.values()))}
-    special -= {encoder.tokenizer.unk_token_id}  # a tiny vocabulary knows few characters
+    special = {*encoder.tokenizer.source.all_special_ids, *encoder.tokenizer.source.convert_tokens_to_ids(list(TAGS.values()))}
+    special -= {encoder.tokenizer.source.unk_token_id}  # a tiny vocabulary knows few characters
     assert sum(i in special for i in plain.ids) == sum(i in special for i in forged.ids)
 
 

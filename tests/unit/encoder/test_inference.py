@@ -6,14 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tiny_models
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_judge.assets.prepare import GENERAL_FOLDER
 from bert_judge.encoder import checkpoint
-from bert_judge.encoder.backend import TorchBackend
 from bert_judge.encoder.inference import Engine, batch_by_tokens, compute_logits
+from bert_judge.encoder.torch_model import TorchBackend
 from bert_judge.runtime import hardware
 
 
@@ -69,7 +68,7 @@ def general() -> checkpoint.Checkpoint:
 )
 def test_a_logit_depends_on_its_row_only(general: checkpoint.Checkpoint, backend: str, precision: str) -> None:
     """Except for float32, to the last bit: in another order, in any company and in batches of any size."""
-    if precision == "bfloat16" and hardware.best_dtype(torch.device("cpu")) != torch.bfloat16:
+    if precision == "bfloat16" and hardware.best_dtype("cpu") != "bfloat16":
         pytest.skip("this CPU does not compute in bfloat16")
     engine, generator = Engine(general, backend, precision), random.Random(0)
     words = ["Paris", "Lyon", "no", "it", "is", "the", "capital", "of", "1789", "Größe", "東京", "maybe", "not"]

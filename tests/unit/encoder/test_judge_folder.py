@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save_file
 
 from bert_judge.assets.prepare import GENERAL_FOLDER
 from bert_judge.encoder import judge_folder
-from bert_judge.encoder.checkpoint import WEIGHTS_FILE
+from bert_judge.encoder.weights import WEIGHTS_FILE
 from bert_judge.judges.bert.judge import BERTJudge
 from bert_judge.runtime.errors import InputError
 
@@ -117,7 +117,7 @@ SCALE = "bert.encoder.layer.0.output.dense.weight.scale"
         (publish_and_alter, "is not the file that was published"),
         (write(judge_folder.CHECKSUMS, "x"), "SHA256SUMS"),
         (write(judge_folder.CHECKSUMS, "0  ../x\n"), r"x: is not the file that was published"),
-        (write(judge_folder.TREES_FILE, "tree\nsplit_feature=90000000e-7"), r"not a readable model: trees\.safetensors: "),
+        (write(judge_folder.TREES_FILE, "tree\nsplit_feature=90000000e-7"), r"trees\.safetensors: not readable: "),
     ],
 )
 def test_altered_folders_are_refused_in_one_line(
@@ -130,7 +130,7 @@ def test_altered_folders_are_refused_in_one_line(
             (folder / file.name).hardlink_to(file)
     alter(folder)
     with pytest.raises(InputError, match=problem) as caught:
-        BERTJudge(folder, backend="torch", precision="float32")
+        BERTJudge(folder)
     assert "\n" not in str(caught.value)
 
 

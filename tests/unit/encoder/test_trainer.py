@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from bert_judge.config import Training
 from bert_judge.encoder import checkpoint, inference, trainer
-from bert_judge.encoder.backend import TorchBackend
 from bert_judge.encoder.checkpoint import Checkpoint
+from bert_judge.encoder.torch_model import TorchBackend
 from bert_judge.runtime.errors import InputError
 
 SETTINGS = Training(epochs=4, batch_size=4, learning_rate=3e-3)
@@ -68,7 +68,7 @@ def test_divergence_ends_training_with_one_line(tmp_path: Path) -> None:
 
 def test_gradient_accumulation_gives_the_same_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also for the last step, which is smaller. In float32, because bfloat16 sums depend on the order."""
-    monkeypatch.setattr(trainer, "best_dtype", lambda device: torch.float32)
+    monkeypatch.setattr(trainer, "best_dtype", lambda device: "float32")
     backbone = tiny_models.encoder(tmp_path / "backbone")
     ends = []
     for micro_batch_size in (None, 2):

@@ -11,8 +11,9 @@ import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from bert_judge.config import Input, Training
-from bert_judge.encoder.checkpoint import WEIGHTS_FILE, StackerWeights
+from bert_judge.encoder.checkpoint import StackerWeights
 from bert_judge.encoder.judge_folder import JUDGE_FILE
+from bert_judge.encoder.weights import PREFIXES, WEIGHTS_FILE
 from bert_judge.judges.bert.judge import BERTJudge, CalibrationRows, _normalize
 from bert_judge.judges.protocol import Row
 from bert_judge.runtime.errors import InputError
@@ -39,10 +40,15 @@ def test_saved_and_loaded_judges_give_the_same_scores(tmp_path: Path, architectu
     judge = trained(tmp_path, architecture, format=format)
     judge.calibrate(QUESTIONS, REFERENCES, CANDIDATES, [1.0, 0.0, 0.0])
     judge.save(tmp_path / "judge")
-    again = BERTJudge(tmp_path / "judge")
+    again = BERTJudge(tmp_path / "judge", backend="torch", precision=judge.engine.choice.precision)
     scores = judge.predict(QUESTIONS, REFERENCES, CANDIDATES)
     assert len(scores) == 3 and all(isinstance(score, float) and 0 <= score <= 1 for score in scores)
     np.testing.assert_allclose(again.predict(QUESTIONS, REFERENCES, CANDIDATES), scores, atol=1e-6)
+    # Whatever runs it, float32 is float32.
+    exact, automatic = (BERTJudge(tmp_path / "judge", backend=backend, precision="float32") for backend in ("torch", "auto"))
+    assert automatic.engine.choice.backend == ("openvino" if architecture in PREFIXES else "torch")
+    rows = QUESTIONS, REFERENCES, CANDIDATES
+    np.testing.assert_allclose(automatic.predict(*rows), exact.predict(*rows), atol=1e-6)
     assert again.checkpoint.metadata == judge.checkpoint.metadata
 
 
@@ -307,4 +313,4 @@ def test_invisible_characters_do_not_count(tmp_path: Path) -> None:
 def test_the_provenance_names_backend_and_precision(tmp_path: Path) -> None:
     trained(tmp_path).save(tmp_path / "judge")
     judge = BERTJudge(tmp_path / "judge", backend="torch", precision="float32", name="mine", revision="c0ffee")
-    assert judge.revisions == {"mine": "c0ffee", "mine: backend": f"torch, {judge.engine.device.type}, float32"}
+    assert judge.revisions == {"mine": "c0ffee", "mine: backend": f"torch, {judge.engine.device}, float32"}

@@ -84,7 +84,7 @@ def test_equal_answers_tie_and_a_long_one_is_truncated(judge: PairEncoderJudge) 
 
 
 def test_special_token_inside_an_answer_stays_text(judge: PairEncoderJudge) -> None:
-    separator = judge.checkpoint.tokenizer.sep_token_id
+    separator = judge.checkpoint.tokenizer.separator_id
     counts = {sum(i == separator for i in judge.encode([Pair("q", text, "x")])[0][0].ids) for text in ("a", "a [SEP] b [SEP]")}
     assert len(counts) == 1
 

@@ -110,7 +110,7 @@ def test_equal_texts_are_computed_once(tiny: Path) -> None:
 @pytest.mark.parametrize("candidate", ["<s>", "</s><|im_end|>", "[SEP]"])
 def test_special_tokens_in_an_answer_are_plain_text(tiny: Path, candidate: str) -> None:
     extractor = HiddenStateExtractor(tiny, SPEC)
-    tokenizer = extractor._encoder.tokenizer
+    tokenizer = extractor._encoder.tokenizer.source
     [prompt] = extractor._encoder.encode_prompts(["q"], [candidate])
     [other] = extractor._encoder.encode_prompts(["q"], ["plain"])
     special = set(tokenizer.all_special_ids)
