@@ -14,5 +14,7 @@ with job_log(snakemake.log[0]):
     preference_files = {(path.parts[-3], path.stem): path for path in map(Path, snakemake.input.preferences)}
     preferences = {name: {judge: preference_files[judge, name] for judge in judges} for name, judges in spec["sets"].items()}
     ranks = Path(snakemake.output.ranks)
-    build_ranks(spec, pairs, preferences, [Path(path) for path in snakemake.input.scores], ranks.parent)
+    build_ranks(
+        spec, pairs=pairs, preferences=preferences, scores=[Path(path) for path in snakemake.input.scores], folder=ranks.parent
+    )
     write_rank_exports(ranks, Path(snakemake.output.csv), Path(snakemake.output.markdown))

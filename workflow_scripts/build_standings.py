@@ -11,4 +11,4 @@ with job_log(snakemake.log[0]):
     output = snakemake.output
     standings = Path(output.standings)
     build_standings(json.loads(snakemake.params.spec), [Path(path) for path in snakemake.input.scores], standings.parent)
-    write_exports(standings, Path(output.csv), Path(output.markdown), Path(output.latex), Path(output.plot))
+    write_exports(standings, csv=Path(output.csv), markdown=Path(output.markdown), latex=Path(output.latex), plot=Path(output.plot))

@@ -9,8 +9,8 @@ from bert_judge.runtime.logs import job_log
 with job_log(snakemake.log[0]):
     build_corrected(
         json.loads(snakemake.params.spec),
-        [Path(path) for path in snakemake.input.scores],
-        [Path(path) for path in snakemake.input.labels],
-        Path(snakemake.output[0]).parent,
-        Path(snakemake.input.attacks[0]) if snakemake.input.attacks else None,
+        scores=[Path(path) for path in snakemake.input.scores],
+        sheets=[Path(path) for path in snakemake.input.labels],
+        folder=Path(snakemake.output[0]).parent,
+        attacks=Path(snakemake.input.attacks[0]) if snakemake.input.attacks else None,
     )

@@ -9,8 +9,8 @@ from bert_judge.runtime.logs import job_log
 with job_log(snakemake.log[0]):
     write_sheet(
         json.loads(snakemake.params.spec),
-        [Path(path) for path in snakemake.input.scores],
-        [Path(path) for path in snakemake.input.labels],
-        Path(snakemake.output.sheet),
-        Path(snakemake.output.page),
+        scores=[Path(path) for path in snakemake.input.scores],
+        labels=[Path(path) for path in snakemake.input.labels],
+        sheet=Path(snakemake.output.sheet),
+        page=Path(snakemake.output.page),
     )

@@ -11,9 +11,9 @@ with job_log(snakemake.log[0]):
     keys = [(judge, task) for judge in spec["judges"] for task in spec["tasks"]]
     build_rates(
         spec,
-        dict(zip(spec["tasks"], map(Path, snakemake.input.candidates), strict=True)),
-        dict(zip(spec["tasks"], map(Path, snakemake.input.attacks), strict=True)),
-        dict(zip(keys, map(Path, snakemake.input.labels), strict=True)),
-        Path(snakemake.output.rates),
-        Path(snakemake.output.examples),
+        candidates=dict(zip(spec["tasks"], map(Path, snakemake.input.candidates), strict=True)),
+        attacks=dict(zip(spec["tasks"], map(Path, snakemake.input.attacks), strict=True)),
+        labels=dict(zip(keys, map(Path, snakemake.input.labels), strict=True)),
+        rates=Path(snakemake.output.rates),
+        examples=Path(snakemake.output.examples),
     )

@@ -10,4 +10,6 @@ with job_log(snakemake.log[0]):
     # results/students/{model}/metrics.json
     metrics = {Path(path).parent.name: Path(path) for path in snakemake.input.metrics}
     standings, pairs = Path(snakemake.input.standings), Path(snakemake.input.pairs)
-    build_students(json.loads(snakemake.params.spec), standings, pairs, metrics, Path(snakemake.output[0]))
+    build_students(
+        json.loads(snakemake.params.spec), standings=standings, pairs=pairs, metrics=metrics, output=Path(snakemake.output[0])
+    )

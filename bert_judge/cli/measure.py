@@ -79,7 +79,9 @@ def attack(
         table = folder / "questions.parquet"
         _build_questions(answers, without_none(question=question, references=references), table)
     with closing(reference.load()) as named_judge:
-        result = attack_judge(named_judge.judge, reference.context.spec, table, rows, seed, folder)
+        result = attack_judge(
+            named_judge.judge, labels_spec=reference.context.spec, task_table=table, rows=rows, seed=seed, folder=folder
+        )
     _print_attacks(result, folder)
 
 

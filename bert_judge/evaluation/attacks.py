@@ -96,6 +96,7 @@ def attacked_question(question: str, references: tuple[str, ...], pool: AnswerPo
 
 def build_rates(
     spec: Mapping[str, Any],
+    *,
     candidates: Mapping[str, Path],
     attacks: Mapping[str, Path],
     labels: Mapping[tuple[str, str], Path],
@@ -175,7 +176,7 @@ class AttackTables(NamedTuple):
 
 
 def attack_judge(
-    judge: Judge, labels_spec: Mapping[str, Any], task_table: Path, rows: int, seed: int, folder: Path
+    judge: Judge, *, labels_spec: Mapping[str, Any], task_table: Path, rows: int, seed: int, folder: Path
 ) -> AttackTables:
     """Generate the suite's answers, label them and compute the error rates; an interrupted run resumes.
 
@@ -187,10 +188,10 @@ def attack_judge(
     label_table({**labels_spec, "model": ATTACKS}, outputs.candidates, outputs.labels, judge, folder / ".work")
     build_rates(
         {"judges": [name], "tasks": [task]},
-        {task: outputs.candidates},
-        {task: outputs.families},
-        {(name, task): outputs.labels},
-        outputs.rates,
-        outputs.examples,
+        candidates={task: outputs.candidates},
+        attacks={task: outputs.families},
+        labels={(name, task): outputs.labels},
+        rates=outputs.rates,
+        examples=outputs.examples,
     )
     return outputs

@@ -41,7 +41,13 @@ def measure_usage(paths: Iterable[Path], timings: Sequence[tuple[float, int]] | 
     if timings is None:
         timings = [(seconds, tables.count(path)) for path in existing if (seconds := job_seconds(path)) is not None]
     seconds = sum(seconds for seconds, _ in timings) if timings else None
-    return Usage(sum(map(len, counts)), prompt, completion, sum(rows for _, rows in timings), seconds)
+    return Usage(
+        sum(map(len, counts)),
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        timed_rows=sum(rows for _, rows in timings),
+        seconds=seconds,
+    )
 
 
 def job_seconds(table: Path) -> float | None:
@@ -116,17 +122,19 @@ def cost_table(spec: Mapping[str, Any], results: Path, characters: float) -> pd.
         for model in dict.fromkeys(model for model, _ in pairs):
             paths = [results / "candidates" / model / f"{task}.parquet" for name, task in pairs if name == model]
             timings = generation_timings(results, model) if model in spec["answered_in_batches"] else None
-            rows.append(_cost_row("answers", model, use, measure_usage(paths, timings), gpus["models"].get(model, 0)))
+            rows.append(
+                _cost_row("answers", model, use=use, usage=measure_usage(paths, timings), gpus=gpus["models"].get(model, 0))
+            )
     labelled = [("test", judge, spec["tables"]) for judge in spec["judges"]]
     labelled += [("training", teacher, pairs) for teacher, pairs in spec["taught"].items()]
     for use, judge, pairs in labelled:
         usage = measure_usage(results / "labels" / judge / model / f"{task}.parquet" for model, task in pairs)
-        rows.append(_cost_row("verdicts", judge, use, usage, gpus["judges"].get(judge, 0)))
+        rows.append(_cost_row("verdicts", judge, use=use, usage=usage, gpus=gpus["judges"].get(judge, 0)))
     for judge, dataset in spec["trained"].items():
         table = results / "datasets" / dataset / "train.parquet"
         num_rows, seconds = tables.count(table) if table.is_file() else 0, _read_seconds(results, Path("judges", f"{judge}.json"))
         usage = Usage(num_rows, timed_rows=0 if seconds is None else num_rows, seconds=seconds)
-        rows.append(_cost_row("training", judge, "training", usage, gpus["judges"].get(judge, 0)))
+        rows.append(_cost_row("training", judge, use="training", usage=usage, gpus=gpus["judges"].get(judge, 0)))
     rows = [row for row in rows if row["rows"]]
     for row in rows:
         row["cost"] = _price_tokens(row, spec["prices"].get(row["stage"], {}).get(row["component"]))
@@ -136,7 +144,7 @@ def cost_table(spec: Mapping[str, Any], results: Path, characters: float) -> pd.
     return pd.DataFrame(rows, columns=tables.COST.names).astype(dict.fromkeys(TOKENS, "Float64"))
 
 
-def _cost_row(stage: str, component: str, use: str, usage: Usage, gpus: int) -> dict[str, Any]:
+def _cost_row(stage: str, component: str, *, use: str, usage: Usage, gpus: int) -> dict[str, Any]:
     row = {"stage": stage, "component": component, "split": use, **usage._asdict()}
     if any(row[name] is not None for name in TOKENS):
         # A model that reports one of the two has used none of the other.
@@ -159,5 +167,5 @@ def _llm_judge_on_all_answers(
         judge, price = "an LLM judge", None
         prompt_tokens = INSTRUCTION_TOKENS * answers + characters / CHARACTERS_PER_TOKEN
         tokens = {"prompt_tokens": prompt_tokens, "completion_tokens": float(REPLY_TOKENS * answers)}
-    row = _cost_row("llm_on_all", judge, "test", Usage(answers, **tokens), 0)
+    row = _cost_row("llm_on_all", judge, use="test", usage=Usage(answers, **tokens), gpus=0)
     return {**row, "price_assumed": price is None, "cost": _price_tokens(tokens, price or spec["assumed_price"])}

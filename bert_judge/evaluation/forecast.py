@@ -35,7 +35,7 @@ class Rates:
     estimated: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PendingWork:
     """The tables that one model or judge still has to produce.
 
@@ -78,7 +78,16 @@ def forecast(plan: Plan, pending: Iterable[str], results: str | Path = "results"
             rates = _mean_rates(results / "candidates" / model, timings)
             if rates == Rates():
                 rates = _estimate_rates(entry, QUESTION_TOKENS, min(ANSWER_TOKENS, entry.max_new_tokens))
-            work.append(PendingWork(model, "answers", len(pairs), _count_rows(plan, pairs, results), _num_gpus(entry), rates))
+            work.append(
+                PendingWork(
+                    component=model,
+                    output="answers",
+                    tables=len(pairs),
+                    rows=_count_rows(plan, pairs, results),
+                    gpus=_num_gpus(entry),
+                    rates=rates,
+                )
+            )
     for judge, block in plan.config.judges.items():
         pairs = [(m["model"], m["task"]) for m in missing if m["judge"] == judge]
         # Judges that run neither a language model nor an encoder take no time worth a forecast.
@@ -87,7 +96,16 @@ def forecast(plan: Plan, pending: Iterable[str], results: str | Path = "results"
             if rates == Rates():
                 rates = _estimate_judge_rates(block)
             rows_left = _count_rows(plan, pairs, results)
-            work.append(PendingWork(judge, "verdicts", len(pairs), rows_left, plan.kind_of(judge).gpus(block), rates))
+            work.append(
+                PendingWork(
+                    component=judge,
+                    output="verdicts",
+                    tables=len(pairs),
+                    rows=rows_left,
+                    gpus=plan.kind_of(judge).gpus(block),
+                    rates=rates,
+                )
+            )
     return work
 
 

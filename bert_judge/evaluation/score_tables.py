@@ -50,7 +50,11 @@ def build_scores(spec: Mapping[str, Any], candidates: Path, labels: Mapping[str,
     _check_constant(frame, "model", spec["model"], candidates)
     for judge in spec["judges"]:
         # A left join keeps the candidates' order.
-        frame = frame.merge(_read_labels(labels[judge], spec["model"], judge, frame, candidates), on=KEY, how="left")
+        frame = frame.merge(
+            _read_labels(labels[judge], model=spec["model"], judge=judge, candidates=frame, candidates_path=candidates),
+            on=KEY,
+            how="left",
+        )
     revisions = tables.merge_revisions([candidates, *(labels[judge] for judge in spec["judges"])])
     tables.write(frame, output, tables.scores_schema(spec["judges"]), spec, revisions)
     log.info("%s: %d candidates of %s on %s: %s", output, len(frame), spec["model"], spec["task"], summarize_statuses(frame))
@@ -147,7 +151,7 @@ def _group_by(frame: pd.DataFrame, level: str, values: pd.Series) -> Iterator[Gr
         yield (level, str(name)), rows
 
 
-def _read_labels(path: Path, model: str, judge: str, candidates: pd.DataFrame, candidates_path: Path) -> pd.DataFrame:
+def _read_labels(path: Path, *, model: str, judge: str, candidates: pd.DataFrame, candidates_path: Path) -> pd.DataFrame:
     labels = _read_columns(path, tables.LABELS, {*KEY, "model", "judge", "score", "verdict", "outcome"}).astype(
         {"sample_id": object}
     )

@@ -125,7 +125,7 @@ def estimate_accuracy(answers: pd.DataFrame, judge: str) -> dict[str, Any]:
 STANDINGS_COLUMNS = ["model", "level", "task", "judge", "n", "accuracy", "low", "high"]
 
 
-def build_students(spec: Mapping[str, Any], standings: Path, pairs: Path, metrics: Mapping[str, Path], output: Path) -> None:
+def build_students(spec: Mapping[str, Any], *, standings: Path, pairs: Path, metrics: Mapping[str, Path], output: Path) -> None:
     """Write the table of students, from tables of the standings stage and the metrics.json of each student.
 
     `spec`: `Plan.students_spec`.

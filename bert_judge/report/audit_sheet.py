@@ -43,7 +43,7 @@ class SheetRow(NamedTuple):
         return self._replace(question=question, references=references, candidate=candidate)
 
 
-def write_sheet(spec: Mapping[str, Any], scores: Sequence[Path], labels: Sequence[Path], sheet: Path, page: Path) -> None:
+def write_sheet(spec: Mapping[str, Any], *, scores: Sequence[Path], labels: Sequence[Path], sheet: Path, page: Path) -> None:
     """Draw the next answers to label and write both forms of the sheet.
 
     Args:
@@ -68,7 +68,9 @@ def sample_rows(spec: Mapping[str, Any], scores: Sequence[Path], labels: Sequenc
     verdicts = score_tables.load_verdicts(scores, [spec["judge"]])
     answers = sampling.order_answers(verdicts, spec["judge"], spec["design"], spec["seed"])
     if labels:
-        answers, _ = attach_labels(answers, scores, read_labels(labels), ", ".join(map(str, labels)), needs_rates=False)
+        answers, _ = attach_labels(
+            answers, scores, votes=read_labels(labels), source=", ".join(map(str, labels)), needs_rates=False
+        )
         answers = answers[answers[LABEL] == UNLABELLED]
     sample = sampling.draw_sample(answers, spec["size"])
     keys, rates = list(sampling.answer_keys(sample)), list(sample[sampling.RATE])
@@ -78,7 +80,13 @@ def sample_rows(spec: Mapping[str, Any], scores: Sequence[Path], labels: Sequenc
         table_keys = {(sample_id, attempt) for m, t, sample_id, attempt in keys if (m, t) == (model, task)}
         texts |= {(model, task, *key): row for key, row in score_tables.read_texts(path, table_keys)} if table_keys else {}
     return [
-        SheetRow(sampling.answer_id(*key, row["candidate"]), rate, row["question"], list(row["references"]), row["candidate"])
+        SheetRow(
+            id=sampling.answer_id(key, row["candidate"]),
+            rate=rate,
+            question=row["question"],
+            references=list(row["references"]),
+            candidate=row["candidate"],
+        )
         for key, rate in zip(keys, rates, strict=True)
         for row in [texts[key]]
     ]

@@ -34,6 +34,7 @@ log = logging.getLogger(__name__)
 
 def build_report(
     spec: Mapping[str, Any],
+    *,
     folder: Path,
     scores: Sequence[Path],
     judges: Mapping[str, Path],
@@ -68,7 +69,7 @@ def build_report(
     figures = {view["chart_name"]: view["chart"] for view in cascade_views}
     labelled = leaderboard.read_tables(audit) if audit else None
     context = {
-        **_standings_context(spec, folder, views, figures, labelled),
+        **_standings_context(spec, folder=folder, views=views, figures=figures, labelled=labelled),
         "pair_sets": optional_sections.pair_views(*pairs) if pairs else [],
         "students": student_views,
         "audit": spec.get("audit"),
@@ -92,6 +93,7 @@ def build_report(
 
 def _standings_context(
     spec: Mapping[str, Any],
+    *,
     folder: Path,
     views: Sequence[sections.JudgeView],
     figures: Mapping[str, charts.Chart],

@@ -44,7 +44,7 @@ def export_standings(path: str | Path, form: str, task: str | None = None) -> st
     return format_table(rows, form)
 
 
-def write_exports(standings: Path, csv: Path, markdown: Path, latex: Path, plot: Path) -> None:
+def write_exports(standings: Path, *, csv: Path, markdown: Path, latex: Path, plot: Path) -> None:
     """Write the standings in every format, and their plot; the plot of empty standings is an empty image."""
     for form, path in (("csv", csv), ("markdown", markdown), ("latex", latex)):
         _write_text(export_standings(standings, form), path)
@@ -84,7 +84,7 @@ def _models_by_judge(rows: pd.DataFrame, gold: str | None, cell: Any = _accuracy
     """Arrange rows as one row per model, best first under the first judge, and one column per judge, gold first."""
     judges = sorted(dict.fromkeys(rows["judge"]), key=lambda judge: judge != gold)
     ordered = rows.sort_values("judge", key=lambda column: column.map(judges.index), kind="stable")
-    return pivot_models(rows, list(dict.fromkeys(ordered["model"])), "judge", judges, cell)
+    return pivot_models(rows, models=list(dict.fromkeys(ordered["model"])), column="judge", names=judges, cell=cell)
 
 
 # --- plot ---
@@ -116,7 +116,7 @@ def save_standings_plot(standings: Path, path: Path) -> None:
         figure = Figure(figsize=(8, 1.2 + len(names) * (0.16 * len(views) + 0.14)), layout="constrained")
         axes = figure.subplots()
         for view in views:
-            _draw_judge(axes, table[table["judge"] == view.name], names, view, len(views))
+            _draw_judge(axes, table[table["judge"] == view.name], models=names, view=view, num_judges=len(views))
         _style_axes(axes, names)
         figure.legend(loc="outside upper left", ncols=min(len(views), 4), frameon=False)
         # A date in the file would make equal plots differ.
@@ -125,7 +125,7 @@ def save_standings_plot(standings: Path, path: Path) -> None:
             figure.savefig(temporary, format=path.suffix[1:], dpi=160, metadata=metadata)
 
 
-def _draw_judge(axes: Axes, rows: pd.DataFrame, models: list[str], view: JudgeView, num_judges: int) -> None:
+def _draw_judge(axes: Axes, rows: pd.DataFrame, *, models: list[str], view: JudgeView, num_judges: int) -> None:
     """Draw the estimates of one judge, on its own line within each model's band."""
     colour = PALETTE[view.colour][0]
     offset = (view.index - (num_judges - 1) / 2) * 0.8 / num_judges

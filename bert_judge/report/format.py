@@ -133,7 +133,7 @@ def format_table(table: pd.DataFrame, form: str) -> str:
 
 
 def pivot_models(
-    rows: pd.DataFrame, models: Sequence[str], column: str, names: Sequence[str], cell: Callable[[Any], str]
+    rows: pd.DataFrame, *, models: Sequence[str], column: str, names: Sequence[str], cell: Callable[[Any], str]
 ) -> pd.DataFrame:
     """Arrange rows as a table with one row per model and one text column per name in `column`; missing cells show a dash."""
     cells = {(row.model, getattr(row, column)): cell(row) for row in rows.itertuples()}

@@ -25,7 +25,7 @@ from bert_judge.tables.readers.rows import open_rows
 DEFAULT_TASK = "answers"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AccuracyResult:
     """The accuracy of a model on a task under a judge.
 
@@ -81,7 +81,9 @@ def accuracy_table(results: Sequence[AccuracyResult], form: str) -> str:
         return format_table(rows, form)
     models = rows.groupby("model")["accuracy"].mean().sort_values(ascending=False, kind="stable").index
     tasks = list(dict.fromkeys(rows["task"]))
-    table = pivot_models(rows, list(models), "task", tasks, lambda row: estimate_cell(row.accuracy, row.low, row.high))
+    table = pivot_models(
+        rows, models=list(models), column="task", names=tasks, cell=lambda row: estimate_cell(row.accuracy, row.low, row.high)
+    )
     return format_table(table, form)
 
 
@@ -121,9 +123,19 @@ def _load_scored_file(path: Path, judge: str | None) -> list[AccuracyResult]:
         questions = np.frombuffer(question_hashes[key], np.uint64)
         hits = np.frombuffer(correct[key], bool)
         n, accuracy, attempts = len(questions), proportion(hits, questions), np.frombuffer(attempted[key], bool)
-        estimates = (accuracy.value, accuracy.low, accuracy.high, num_invalid[key] / n)
-        counts = (n, len(np.unique(questions)))
-        results.append(AccuracyResult(*key, judge or "judge", *estimates, *counts, *attempt_metrics(hits, attempts)))
+        result = AccuracyResult(
+            model=key[0],
+            task=key[1],
+            judge=judge or "judge",
+            accuracy=accuracy.value,
+            low=accuracy.low,
+            high=accuracy.high,
+            invalid=num_invalid[key] / n,
+            n=n,
+            questions=len(np.unique(questions)),
+            **attempt_metrics(hits, attempts)._asdict(),
+        )
+        results.append(result)
     if not results:
         raise InputError(f"{path}: no verdict in it; score a file with answers")
     return results

@@ -15,7 +15,7 @@ PALETTE: list[list[str]] = TITLES["palette"]
 METRIC_TITLES: dict[str, str] = TITLES["metrics"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class JudgeView:
     """A judge as it is drawn; `role` is gold, trained or other, `note` its role or kind in words."""
 
@@ -35,7 +35,10 @@ def judge_views(spec: Mapping[str, Any]) -> list[JudgeView]:
     notes = {judge: spec["kinds"].get(judge, "") if roles[judge] == "other" else roles[judge] for judge in ordered}
     first = 0 if spec["gold"] in ordered else 1
     colours = [colour_of(first + index) for index in range(len(ordered))]
-    return [JudgeView(judge, notes[judge], roles[judge], index, colours[index]) for index, judge in enumerate(ordered)]
+    return [
+        JudgeView(name=judge, note=notes[judge], role=roles[judge], index=index, colour=colours[index])
+        for index, judge in enumerate(ordered)
+    ]
 
 
 def colour_of(number: int) -> int:

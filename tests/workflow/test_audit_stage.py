@@ -32,7 +32,7 @@ def fill(run: Workspace, file: str) -> None:
     for path in paths:
         for row in pd.read_parquet(path).itertuples():
             key = (path.parent.name, path.stem, row.sample_id, row.attempt)
-            truth[sampling.answer_id(*key, row.candidate)] = str(verdicts[key])
+            truth[sampling.answer_id(key, row.candidate)] = str(verdicts[key])
     with (run.folder / "results/audit/sheet.csv").open(encoding="utf-8-sig", newline="") as sheet:
         lines = ["id,rate,verdict", *(f"{row['id']},{row['rate']},{truth[row['id']]}" for row in csv.DictReader(sheet))]
     (run.folder / file).write_text("\n".join(lines) + "\n")

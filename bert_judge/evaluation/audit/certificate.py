@@ -186,7 +186,12 @@ def certificate_table(
     sample, weights = answers[in_sample], 1 / probabilities[in_sample]
     minima = {name: spec[name] for name in ("min_sensitivity", "min_specificity")}
     rows = [
-        {"judge": judge, **_certify_judge(judge, sample, weights, votes, minima, attack_rates.get(judge, math.nan))}
+        {
+            "judge": judge,
+            **_certify_judge(
+                judge, sample=sample, weights=weights, votes=votes, minima=minima, attack_rate=attack_rates.get(judge, math.nan)
+            ),
+        }
         for judge in spec["judges"]
     ]
     return pd.DataFrame(rows, columns=tables.CERTIFICATE.names).astype({"passed": "boolean"})
@@ -194,6 +199,7 @@ def certificate_table(
 
 def _certify_judge(
     judge: str,
+    *,
     sample: pd.DataFrame,
     weights: NDArray[np.float64],
     votes: pd.DataFrame | None,

@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 
 def build_corrected(
-    spec: Mapping[str, Any], scores: Sequence[Path], sheets: Sequence[Path], folder: Path, attacks: Path | None = None
+    spec: Mapping[str, Any], *, scores: Sequence[Path], sheets: Sequence[Path], folder: Path, attacks: Path | None = None
 ) -> None:
     """Write the tables of `SCHEMAS` from the score tables.
 
@@ -47,7 +47,9 @@ def build_corrected(
     votes = None
     if sheets:
         names = ", ".join(map(str, sheets))
-        ordered, votes = attach_labels(ordered, scores, read_labels(sheets), names, spec["design"] != "uniform")
+        ordered, votes = attach_labels(
+            ordered, scores, votes=read_labels(sheets), source=names, needs_rates=spec["design"] != "uniform"
+        )
     else:
         ordered = labels_from_gold(ordered, draw_sample(ordered, spec["size"]), gold)
     frames = {
@@ -105,8 +107,10 @@ def estimate_methods(answers: pd.DataFrame, judge: str, sampling_judge: str) -> 
     strata = assign_strata(model, answers[sampling_judge], labelled)
     predictions = ppi.impute_scores(answers[judge], model)
     return {
-        "human_labels": ppi.prediction_powered(predictions, truth, question, model, probabilities, weight=0.0),
-        "ppi": ppi.prediction_powered(predictions, truth, question, strata, probabilities),
+        "human_labels": ppi.prediction_powered(
+            predictions, truth, clusters=question, strata=model, probabilities=probabilities, weight=0.0
+        ),
+        "ppi": ppi.prediction_powered(predictions, truth, clusters=question, strata=strata, probabilities=probabilities),
     }
 
 
@@ -137,7 +141,10 @@ def corrected_pairs_table(answers: pd.DataFrame, spec: Mapping[str, Any]) -> pd.
     pairs = list(combinations(by_model, 2))
     rows: list[dict[str, Any]] = []
     for judge in spec["judges"]:
-        compared = [compare_models(by_model[a], by_model[b], judge, spec["judge"], len(pairs)) for a, b in pairs]
+        compared = [
+            compare_models(by_model[a], by_model[b], judge=judge, sampling_judge=spec["judge"], num_pairs=len(pairs))
+            for a, b in pairs
+        ]
         for method in METHODS:
             for row in mark_significant([comparison[method] for comparison in compared]):
                 if row["state"] == "settled" and not row["significant"]:
@@ -148,7 +155,7 @@ def corrected_pairs_table(answers: pd.DataFrame, spec: Mapping[str, Any]) -> pd.
 
 
 def compare_models(
-    first: pd.DataFrame, second: pd.DataFrame, judge: str, sampling_judge: str, num_pairs: int = 1
+    first: pd.DataFrame, second: pd.DataFrame, *, judge: str, sampling_judge: str, num_pairs: int = 1
 ) -> dict[str, dict[str, Any]]:
     """Compare two models on the answers that both gave: method → columns of `tables.CORRECTED_PAIRS`, the better model first.
 
@@ -171,7 +178,9 @@ def compare_models(
         low, high = (-bounds[1], -bounds[0]) if swapped else bounds
         sequence = {"sequence_low": low, "sequence_high": high} if method == "ppi" else NO_SEQUENCE
         interval = ppi.interval_of(difference)
-        forecast = _forecast(interval.value, low, values, counts["n"], alpha) if method == "ppi" else NO_FORECAST
+        forecast = (
+            _forecast(interval.value, low=low, values=values, answers=counts["n"], alpha=alpha) if method == "ppi" else NO_FORECAST
+        )
         compared[method] = {
             "model": names[swapped],
             "other": names[not swapped],
@@ -199,7 +208,7 @@ def _difference_sequence(
     return (float(low[-1]), float(high[-1])), values
 
 
-def _forecast(difference: float, low: float, values: NDArray[np.float64], answers: int, alpha: float) -> dict[str, Any]:
+def _forecast(difference: float, *, low: float, values: NDArray[np.float64], answers: int, alpha: float) -> dict[str, Any]:
     """Return whether the labels settle a difference of at least 0, and how many more per model are expected to.
 
     Args:

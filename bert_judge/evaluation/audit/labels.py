@@ -86,7 +86,7 @@ def _parse_rate(text: str, where: str) -> float | None:
 
 
 def attach_labels(
-    verdicts: pd.DataFrame, scores: Sequence[Path], votes: Sequence[Vote], source: str, needs_rates: bool
+    verdicts: pd.DataFrame, scores: Sequence[Path], *, votes: Sequence[Vote], source: str, needs_rates: bool
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the answers with the column `LABEL`, 1, 0, NaN (cannot tell) or `UNLABELLED`, and the votes per answer and person.
 
@@ -139,7 +139,7 @@ def _identify(verdicts: pd.DataFrame, scores: Sequence[Path], ids: set[str]) -> 
         for batch in tables.read_batches(path, schema, BATCH_ROWS):
             for sample_id, attempt, text in zip(batch["sample_id"], batch["attempt"], batch["candidate"], strict=True):
                 key = (model, task, str(sample_id), int(attempt))
-                if (identity := answer_id(*key, text)) in ids:
+                if (identity := answer_id(key, text)) in ids:
                     indices[identity] = index_of_key[key]
     return indices
 

@@ -48,7 +48,7 @@ PSEUDO_LABELS_ALONE, PSEUDO_LABELS_JUDGED = 4.0, 0.5
 MIN_LABELS = 2
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Estimate:
     """An accuracy, or a difference of two.
 
@@ -71,12 +71,12 @@ class Estimate:
     def __sub__(self, other: Estimate) -> Estimate:
         """Return the difference, paired by question."""
         return Estimate(
-            self.value - other.value,
-            self.centre - other.centre,
-            self.influence.sub(other.influence, fill_value=0.0),
-            self.added_variance + other.added_variance,
-            min(self.degrees_of_freedom, other.degrees_of_freedom),
-            (self.bounds[0] - other.bounds[1], self.bounds[1] - other.bounds[0]),
+            value=self.value - other.value,
+            centre=self.centre - other.centre,
+            influence=self.influence.sub(other.influence, fill_value=0.0),
+            added_variance=self.added_variance + other.added_variance,
+            degrees_of_freedom=min(self.degrees_of_freedom, other.degrees_of_freedom),
+            bounds=(self.bounds[0] - other.bounds[1], self.bounds[1] - other.bounds[0]),
         )
 
     def standard_error(self) -> float:
@@ -112,7 +112,7 @@ def impute_scores(scores: ArrayLike, groups: ArrayLike) -> Floats:
     return score.fillna(means).fillna(0.5).to_numpy()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Sample:
     """A stratified sample of labelled answers.
 
@@ -143,14 +143,14 @@ class _Sample:
         if probabilities is not None:
             weight[labelled] /= np.asarray(probabilities, float)[labelled]
         weight *= (sizes / np.bincount(stratum, weight))[stratum]
-        return cls(labelled, stratum, sizes, labels, weight, np.asarray(clusters))
+        return cls(labelled=labelled, stratum=stratum, sizes=sizes, labels=labels, weight=weight, clusters=np.asarray(clusters))
 
     def means(self, values: Floats) -> Floats:
         """Average over the labelled answers of each stratum, shape (N,) → (strata,)."""
         return np.bincount(self.stratum, self.weight * values) / self.sizes
 
     def estimate(
-        self, value: float, centre: float, all_values: Floats, labelled_values: Floats, added: float, shrinkage: ArrayLike = 1.0
+        self, *, value: float, centre: float, all_values: Floats, labelled_values: Floats, added: float, shrinkage: ArrayLike = 1.0
     ) -> Estimate:
         """Return the estimate of mean(all_values) + stratified mean of labelled_values over the labelled answers.
 
@@ -169,12 +169,19 @@ class _Sample:
         influence = np.bincount(question, answers - answers.mean() + labels) / len(answers)
         num_labels, num_questions = int(self.labels.sum()), len(np.unique(question[self.labelled]))
         degrees_of_freedom = max(min(num_labels - len(self.sizes), num_questions - 1), 1)
-        return Estimate(value, centre, pd.Series(influence, pd.Index(distinct)), added, degrees_of_freedom)
+        return Estimate(
+            value=value,
+            centre=centre,
+            influence=pd.Series(influence, pd.Index(distinct)),
+            added_variance=added,
+            degrees_of_freedom=degrees_of_freedom,
+        )
 
 
 def prediction_powered(
     predictions: ArrayLike,
     truth: ArrayLike,
+    *,
     clusters: ArrayLike,
     strata: ArrayLike,
     probabilities: ArrayLike | None = None,
@@ -202,7 +209,14 @@ def prediction_powered(
     shifted = (sample.labels * mean + extra * kinds.mean()) / labels
     added = extra / 4 * ((kinds[:, None] - shifted) ** 2).sum(axis=0) * (sample.sizes / len(y) / labels) ** 2
     centre = float((judge_weight * f + shifted[sample.stratum]).mean())
-    return sample.estimate(value, centre, judge_weight * f, residuals, float(added.sum()), sample.labels / labels)
+    return sample.estimate(
+        value=value,
+        centre=centre,
+        all_values=judge_weight * f,
+        labelled_values=residuals,
+        added=float(added.sum()),
+        shrinkage=sample.labels / labels,
+    )
 
 
 def _tune_weight(sample: _Sample, f: Floats, y: Floats) -> float:

@@ -159,7 +159,7 @@ def answer_keys(rows: pd.DataFrame) -> Iterable[tuple[str, str, str, int]]:
     return zip(*columns, strict=True)
 
 
-def answer_id(model: str, task: str, sample_id: str, attempt: int, candidate: str) -> str:
+def answer_id(key: tuple[str, str, str, int], candidate: str) -> str:
     """Return the id of an answer on the sheet: 16 hex digits that reveal neither model nor verdict, and depend on the text."""
-    text = repr((model, task, sample_id, attempt, candidate))
+    text = repr((*key, candidate))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -58,6 +58,7 @@ class Ranking:
 
 def build_ranks(
     spec: Mapping[str, Any],
+    *,
     pairs: Mapping[str, Sequence[Path]],
     preferences: Mapping[str, Mapping[str, Path]],
     scores: Sequence[Path],
@@ -194,7 +195,7 @@ def _correlate(models: list[str], strengths: Floats, other_models: list[str], va
 PRIOR_SD = 10.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Comparisons:
     """Results of pairwise comparisons.
 
@@ -229,11 +230,11 @@ class Comparisons:
         pair_index[pairs[:, 0], pairs[:, 1]] = np.arange(len(pairs))
         a_first, a_points, lengths = a < b, np.asarray(points, dtype=float), scale_length(length_difference)
         return cls(
-            models,
-            pairs,
-            pair_index[np.minimum(a, b), np.maximum(a, b)],
-            np.where(a_first, a_points, 1 - a_points),
-            np.where(a_first, lengths, -lengths),
+            models=models,
+            pairs=pairs,
+            pair=pair_index[np.minimum(a, b), np.maximum(a, b)],
+            points=np.where(a_first, a_points, 1 - a_points),
+            length_difference=np.where(a_first, lengths, -lengths),
         )
 
     @property
@@ -278,13 +279,15 @@ def fit_strengths(comparisons: Comparisons, bootstrap: QuestionBootstrap, length
     coefficients = np.asarray(regression.coef_[0], dtype=float)
     probability = expit(design @ coefficients)
     gradient = bootstrap.totals((points - probability)[:, None] * design) - coefficients / PRIOR_SD**2
-    hessian = _hessian(contrasts, pair, probability * (1 - probability), length, bootstrap)
+    hessian = _hessian(contrasts, pair=pair, variance=probability * (1 - probability), length=length, bootstrap=bootstrap)
     # The step of line 0 is the remaining error of the solver.
     strengths = (coefficients + np.linalg.solve(hessian, gradient[:, :, None])[:, :, 0])[:, :-1]
     return strengths - strengths.mean(axis=1, keepdims=True)
 
 
-def _hessian(contrasts: Floats, pair: NDArray[np.intp], variance: Floats, length: Floats, bootstrap: QuestionBootstrap) -> Floats:
+def _hessian(
+    contrasts: Floats, *, pair: NDArray[np.intp], variance: Floats, length: Floats, bootstrap: QuestionBootstrap
+) -> Floats:
     """Return the negative Hessian of the log posterior in each line: shape (1 + resamples, models + 1, models + 1).
 
     Rows of one pair differ in their length only, so sums per pair suffice.

@@ -121,7 +121,20 @@ def test_latex_is_escaped_and_sorted_by_accuracy(tmp_path: Path, scored: Path) -
 
 
 def test_pipes_are_escaped_in_markdown() -> None:
-    result = AccuracyResult("a|b", "t", "j", 0.5, 0.4, 0.6, 0.0, 10, 10, 1.0, 0.5, 0.5)
+    result = AccuracyResult(
+        model="a|b",
+        task="t",
+        judge="j",
+        accuracy=0.5,
+        low=0.4,
+        high=0.6,
+        invalid=0.0,
+        n=10,
+        questions=10,
+        attempted=1.0,
+        accuracy_attempted=0.5,
+        f_score=0.5,
+    )
     assert accuracy_table([result], "markdown").splitlines()[2] == r"| a\|b    | 50.0 [40.0, 60.0] |"
 
 

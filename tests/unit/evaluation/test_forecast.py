@@ -55,8 +55,10 @@ def works(root: Path, *pending: str) -> dict[str, PendingWork]:
 def test_rows_are_questions_times_attempts(tmp_path: Path) -> None:
     table(tmp_path, "tasks/facts_test", [(None, None)] * 20)
     pending = works(tmp_path, "candidates/small/facts_test", "candidates/small/word_problems_test", "labels/bert/small/facts_test")
-    assert pending["small"] == PendingWork("small", "answers", 2, 3 * (20 + 50), 1, Rates(150, 300, None, estimated=True))
-    assert pending["bert"] == PendingWork("bert", "verdicts", 1, 60, 1, Rates())
+    assert pending["small"] == PendingWork(
+        component="small", output="answers", tables=2, rows=3 * (20 + 50), gpus=1, rates=Rates(150, 300, None, estimated=True)
+    )
+    assert pending["bert"] == PendingWork(component="bert", output="verdicts", tables=1, rows=60, gpus=1, rates=Rates())
     assert pending["small"].gpu_hours is None
 
 
@@ -170,8 +172,8 @@ def test_jobs_are_counted_by_rule(tmp_path: Path) -> None:
 
 def test_unknown_costs_are_dashes() -> None:
     works = [
-        PendingWork("large", "answers", 2, 100, 4, Rates(10.0, 5.0, 36.0)),
-        PendingWork("served", "answers", 1, None, 0, Rates()),
+        PendingWork(component="large", output="answers", tables=2, rows=100, gpus=4, rates=Rates(10.0, 5.0, 36.0)),
+        PendingWork(component="served", output="answers", tables=1, rows=None, gpus=0, rates=Rates()),
     ]
     lines = printed(workflow.costs_table(works))
     assert ["large", "answers", "2", "100", "1,000", "500", "4", "4.00"] in lines

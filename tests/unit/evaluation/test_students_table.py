@@ -71,7 +71,13 @@ def made(tmp_path: Path) -> Path:
 
 def build(folder: Path) -> pd.DataFrame:
     metrics = {name: folder / f"{name}.json" for name in SPEC["students"]}
-    build_students(SPEC, folder / "standings.parquet", folder / "pairs.parquet", metrics, folder / "students.parquet")
+    build_students(
+        SPEC,
+        standings=folder / "standings.parquet",
+        pairs=folder / "pairs.parquet",
+        metrics=metrics,
+        output=folder / "students.parquet",
+    )
     return tables.read(folder / "students.parquet", tables.STUDENTS).set_index(["model", "level"])
 
 

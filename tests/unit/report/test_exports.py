@@ -79,14 +79,16 @@ def test_written_files_with_and_without_answers(standings: Path, tmp_path: Path)
     tables.write(tables.empty(tables.STANDINGS), empty, tables.STANDINGS, {})
     for source, texts in ((standings, ("bob", "bob", "bob", "<svg")), (empty, ("level", "model", "tabular", "<svg"))):
         paths = [tmp_path / source.stem / f"standings.{ending}" for ending in ("csv", "md", "tex", "svg")]
-        write_exports(source, *paths)
+        write_exports(source, **dict(zip(("csv", "markdown", "latex", "plot"), paths, strict=True)))
         assert all(text in path.read_text("utf-8") for text, path in zip(texts, paths, strict=True))
 
 
 def test_corrected_accuracies_are_printed(standings: Path, scores: list[Path]) -> None:
     assert "corrected with human labels" not in standings_output(standings)
     spec = {"judge": "bert", "size": 10, "design": "uniform", "seed": 0, "tables": [], "judges": ["bert"], "labels_from": "gold"}
-    build_corrected(spec | {"min_sensitivity": 0.8, "min_specificity": 0.8}, scores, [], standings.parent / "audit")
+    build_corrected(
+        spec | {"min_sensitivity": 0.8, "min_specificity": 0.8}, scores=scores, sheets=[], folder=standings.parent / "audit"
+    )
     output = standings_output(standings)
     for text in ("Accuracy in %, corrected with human labels", "PPI++", "all models", "p (Holm)", "Certificates, in %"):
         assert text in output

@@ -39,7 +39,13 @@ def build(
         "mute": preference_rows(pairs, "x" * len(labels), judge="mute"),
     }
     paths, preference_paths = write_set(folder, pairs, preferences)
-    build_ranks({"sets": {"arena": list(preferences)}, "judges": []}, {"arena": paths}, {"arena": preference_paths}, [], folder)
+    build_ranks(
+        {"sets": {"arena": list(preferences)}, "judges": []},
+        pairs={"arena": paths},
+        preferences={"arena": preference_paths},
+        scores=[],
+        folder=folder,
+    )
     return tuple(folder / f"{name}.parquet" for name in ("pair_agreement", "ranks", "rank_correlations"))  # type: ignore[return-value]
 
 

@@ -73,7 +73,7 @@ def run(folder: Path, scores: list[Path], gold: str | None = "gold", metrics: ob
         (judges["bert"] / "metrics.json").write_text(metrics if isinstance(metrics, str) else json.dumps(metrics))
     kinds = {"strict": "lexical", "gold": "imported", "bert": "bert"}
     report = {"kinds": kinds, **spec, "simulated_models": spec.get("simulated_models", [])}
-    build_report(report, folder, scores, judges, folder / "report.html", pairs=pairs)
+    build_report(report, folder=folder, scores=scores, judges=judges, output=folder / "report.html", pairs=pairs)
     return folder / "report.html"
 
 
@@ -206,7 +206,7 @@ def test_page_is_deterministic(tmp_path, scores):
     path = run(tmp_path, scores)
     first = path.read_bytes()
     spec = json.loads(tables.provenance(tmp_path / "standings.parquet")["spec"])
-    build_report({**spec, "kinds": KINDS, "simulated_models": []}, tmp_path, scores[::-1], {}, path)
+    build_report({**spec, "kinds": KINDS, "simulated_models": []}, folder=tmp_path, scores=scores[::-1], judges={}, output=path)
     assert path.read_bytes() == first
 
 
@@ -268,7 +268,7 @@ def test_standings_without_provenance_are_rejected(tmp_path, scores):
         "simulated_models": [],
     }
     with pytest.raises(InputError, match=r"standings\.parquet: no provenance metadata"):
-        build_report(spec, tmp_path, scores, {}, tmp_path / "report.html")
+        build_report(spec, folder=tmp_path, scores=scores, judges={}, output=tmp_path / "report.html")
 
 
 def verdict_frame(rows: list[str], judges: list[str]) -> pd.DataFrame:
@@ -370,7 +370,10 @@ def test_plot_rejects_unknown_formats_and_empty_tables(tmp_path, scores):
 
 def test_judges_of_one_colour_have_different_dashes() -> None:
     colours = {"a": 1, "b": 2, "c": 1}
-    views = [sections.JudgeView(name, "", "other", place, colour) for place, (name, colour) in enumerate(colours.items())]
+    views = [
+        sections.JudgeView(name=name, note="", role="other", index=place, colour=colour)
+        for place, (name, colour) in enumerate(colours.items())
+    ]
     rows = [{"judge": name, "threshold": 0.5, "agreement": 0.9, "predicted_positive_rate": 0.4} for name in "abc"]
     lines = charts.thresholds(pd.DataFrame(rows), views, ["a", "b", "c"])["data"]
     assert [(line["slot"], line["line"]["dash"]) for line in lines] == [("c1", "solid"), ("c2", "solid"), ("c1", "dot")]

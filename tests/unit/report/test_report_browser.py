@@ -170,7 +170,7 @@ def test_hostile_names_and_texts_run_nothing(browser: Browser, tmp_path: Path) -
     files = [write_scores(tmp_path, model, f"task {hostile}", verdicts, candidates=[ATTACK, hostile]) for model in (hostile, "bob")]
     report = run(tmp_path, files, judges=["gold", hostile], trained=[])
     draw = {"judge": hostile, "size": 10, "design": "uniform", "seed": 0}
-    write_sheet(draw, files, [], tmp_path / "sheet.csv", tmp_path / "sheet.html")
+    write_sheet(draw, scores=files, labels=[], sheet=tmp_path / "sheet.csv", page=tmp_path / "sheet.html")
     page, errors = open_report(browser, report)
     assert answer_count(page) == "4" and page.locator("#evil").count() == 0
     page.goto((tmp_path / "sheet.html").as_uri())

@@ -28,11 +28,18 @@ def test_all_places_of_a_report_agree(tmp_path: Path, letters: dict[str, str], l
     pairs = pairs[(pairs["judge"] == "bert") & (pairs["level"] == "task")]
     audit = AUDIT | {"min_sensitivity": 0.8, "min_specificity": 0.8}
     if labelled:
-        build_corrected(audit, scores, [], tmp_path / "audit")
+        build_corrected(audit, scores=scores, sheets=[], folder=tmp_path / "audit")
         corrected = tables.read(tmp_path / "audit" / "corrected_pairs.parquet", tables.CORRECTED_PAIRS)
         pairs = corrected[corrected["method"] == "ppi"]
     report = {**spec, "kinds": {}, "simulated_models": [], "audit": audit}
-    build_report(report, tmp_path, scores, {}, tmp_path / "report.html", audit=tmp_path / "audit" if labelled else None)
+    build_report(
+        report,
+        folder=tmp_path,
+        scores=scores,
+        judges={},
+        output=tmp_path / "report.html",
+        audit=tmp_path / "audit" if labelled else None,
+    )
     page = (tmp_path / "report.html").read_text("utf-8")
     significant = {(row.model, row.other) for row in pairs[pairs["significant"]].itertuples()}
     assert _better_than(page) == significant

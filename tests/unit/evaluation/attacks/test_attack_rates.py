@@ -90,7 +90,9 @@ def test_families_are_in_the_order_of_the_registry() -> None:
 
 
 def test_suite_runs_and_reports_errors_of_a_judge(task: Path, tmp_path: Path) -> None:
-    outputs = suite.attack_judge(Gullible(), {"judge": "gullible", "task": "people"}, task, 5, 0, tmp_path / "trial")
+    outputs = suite.attack_judge(
+        Gullible(), labels_spec={"judge": "gullible", "task": "people"}, task_table=task, rows=5, seed=0, folder=tmp_path / "trial"
+    )
     table = tables.read(outputs.rates, tables.ATTACK_RATES)
     assert rate(table, "denied")["error_rate"] == 1.0
     assert rate(table, "other_question")["error_rate"] == 0.0
@@ -101,35 +103,43 @@ def test_suite_runs_and_reports_errors_of_a_judge(task: Path, tmp_path: Path) ->
     examples = tables.read(outputs.examples, tables.ATTACK_EXAMPLES)
     assert examples.groupby("family").size().max() == suite.EXAMPLES
     assert all(any(text in row.candidate for text in row.references) for row in examples[examples["kind"] == "attack"].itertuples())
-    again = suite.attack_judge(Gullible(), {"judge": "gullible", "task": "people"}, task, 5, 0, tmp_path / "trial")
+    again = suite.attack_judge(
+        Gullible(), labels_spec={"judge": "gullible", "task": "people"}, task_table=task, rows=5, seed=0, folder=tmp_path / "trial"
+    )
     assert tables.read(again.rates, tables.ATTACK_RATES).equals(table)
 
 
 def test_missing_label_tables_are_an_error(task: Path, tmp_path: Path) -> None:
-    outputs = suite.attack_judge(Gullible(), {"judge": "gullible", "task": "people"}, task, 2, 0, tmp_path)
+    outputs = suite.attack_judge(
+        Gullible(), labels_spec={"judge": "gullible", "task": "people"}, task_table=task, rows=2, seed=0, folder=tmp_path
+    )
     with pytest.raises(InputError, match=r"nowhere\.parquet: no such file"):
         suite.build_rates(
             {"judges": ["g"], "tasks": ["people"]},
-            {"people": outputs.candidates},
-            {"people": outputs.families},
-            {("g", "people"): tmp_path / "nowhere.parquet"},
-            tmp_path / "r.parquet",
-            tmp_path / "e.parquet",
+            candidates={"people": outputs.candidates},
+            attacks={"people": outputs.families},
+            labels={("g", "people"): tmp_path / "nowhere.parquet"},
+            rates=tmp_path / "r.parquet",
+            examples=tmp_path / "e.parquet",
         )
     assert not (tmp_path / "r.parquet").exists()
 
 
 def test_labels_of_another_suite_are_an_error(task: Path, tmp_path: Path) -> None:
-    small = suite.attack_judge(Gullible(), {"judge": "g", "task": "people"}, task, 2, 0, tmp_path / "small")
-    large = suite.attack_judge(Gullible(), {"judge": "g", "task": "people"}, task, 4, 0, tmp_path / "large")
+    small = suite.attack_judge(
+        Gullible(), labels_spec={"judge": "g", "task": "people"}, task_table=task, rows=2, seed=0, folder=tmp_path / "small"
+    )
+    large = suite.attack_judge(
+        Gullible(), labels_spec={"judge": "g", "task": "people"}, task_table=task, rows=4, seed=0, folder=tmp_path / "large"
+    )
     with pytest.raises(InputError, match=r"labels\.parquet: \d+ of \d+ answers have no verdict"):
         suite.build_rates(
             {"judges": ["g"], "tasks": ["people"]},
-            {"people": large.candidates},
-            {"people": large.families},
-            {("g", "people"): small.labels},
-            tmp_path / "r.parquet",
-            tmp_path / "e.parquet",
+            candidates={"people": large.candidates},
+            attacks={"people": large.families},
+            labels={("g", "people"): small.labels},
+            rates=tmp_path / "r.parquet",
+            examples=tmp_path / "e.parquet",
         )
 
 
@@ -235,9 +245,13 @@ def test_report_shows_rates_and_examples(task: Path, tmp_path: Path) -> None:
         "tables": [["ada", "sums"]],
     }
     build_standings(spec, scores, tmp_path)
-    outputs = suite.attack_judge(Gullible(), {"judge": "gullible", "task": "people"}, task, 5, 0, tmp_path / "trial")
+    outputs = suite.attack_judge(
+        Gullible(), labels_spec={"judge": "gullible", "task": "people"}, task_table=task, rows=5, seed=0, folder=tmp_path / "trial"
+    )
     spec |= {"kinds": {}, "simulated_models": [], "attacks": {"judges": ["gullible"], "tasks": ["people"]}}
-    build_report(spec, tmp_path, scores, {}, tmp_path / "report.html", attacks=(outputs.rates, outputs.examples))
+    build_report(
+        spec, folder=tmp_path, scores=scores, judges={}, output=tmp_path / "report.html", attacks=(outputs.rates, outputs.examples)
+    )
     page = (tmp_path / "report.html").read_text("utf-8")
     for text in (
         "Robustness to attacks",
@@ -250,7 +264,7 @@ def test_report_shows_rates_and_examples(task: Path, tmp_path: Path) -> None:
     # What an attack wrote is text.
     assert "&lt;!-- " in page
     assert "<!-- answer" not in page
-    build_report(spec, tmp_path, scores, {}, tmp_path / "without.html")
+    build_report(spec, folder=tmp_path, scores=scores, judges={}, output=tmp_path / "without.html")
     assert "#attacks" not in (tmp_path / "without.html").read_text("utf-8")
 
 

@@ -68,7 +68,9 @@ def test_new_models_do_not_change_the_sample(scores, tmp_path):
 
 
 def test_sheet_is_blind_escaped_and_complete(scores, tmp_path):
-    audit_sheet.write_sheet({**DRAW, "size": 40}, scores, [], tmp_path / "sheet.csv", tmp_path / "sheet.html")
+    audit_sheet.write_sheet(
+        {**DRAW, "size": 40}, scores=scores, labels=[], sheet=tmp_path / "sheet.csv", page=tmp_path / "sheet.html"
+    )
     with (tmp_path / "sheet.csv").open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len({row["id"] for row in rows}) == len(rows) == 80
@@ -90,9 +92,9 @@ def test_labels_correct_the_accuracies(scores, tmp_path):
     rows = audit_sheet.sample_rows({**DRAW, "size": 40}, scores)
     gold = load_verdicts(scores, ["gold"])
     truth = dict(zip(sampling.answer_keys(gold), gold["gold_verdict"].astype(str), strict=True))
-    texts = {sampling.answer_id(*key, text): truth[key] for key, text in _texts(scores).items()}
+    texts = {sampling.answer_id(key, text): truth[key] for key, text in _texts(scores).items()}
     said = ["cannot tell" if number == 0 else texts[row.id].title() for number, row in enumerate(rows)]
-    build_corrected(SPEC, scores, [filled(tmp_path / "labels.csv", rows, said)], tmp_path)
+    build_corrected(SPEC, scores=scores, sheets=[filled(tmp_path / "labels.csv", rows, said)], folder=tmp_path)
     result = tables.read(tmp_path / "corrected_accuracy.parquet", tables.CORRECTED_ACCURACY).set_index(["model", "judge", "method"])
     assert result.loc[("all", "bert", "ppi"), ["answers", "labels", "unclear"]].tolist() == [80, 79, 1]
     # Everything is labelled: what remains is the one of which people could not tell.
@@ -115,7 +117,7 @@ def _texts(scores: list[Path]) -> dict:
 
 def test_gold_verdicts_can_replace_labels(scores, tmp_path):
     spec = {**SPEC, "labels_from": "gold"}
-    build_corrected(spec, scores, [], tmp_path)
+    build_corrected(spec, scores=scores, sheets=[], folder=tmp_path)
     result = tables.read(tmp_path / "corrected_accuracy.parquet", tables.CORRECTED_ACCURACY)
     assert result.groupby("model")["labels"].unique().map(list).to_dict() == {"ada": [10], "all": [20], "bob": [10]}
     assert set(result["judge"]) == {"bert", "strict"}
@@ -123,7 +125,7 @@ def test_gold_verdicts_can_replace_labels(scores, tmp_path):
 
 def test_models_without_labels_are_left_out_of_all(scores, tmp_path):
     rows = audit_sheet.sample_rows({**DRAW, "tables": []}, scores[:1])
-    build_corrected(SPEC, scores, [filled(tmp_path / "labels.csv", rows, ["correct"] * len(rows))], tmp_path)
+    build_corrected(SPEC, scores=scores, sheets=[filled(tmp_path / "labels.csv", rows, ["correct"] * len(rows))], folder=tmp_path)
     result = tables.read(tmp_path / "corrected_accuracy.parquet", tables.CORRECTED_ACCURACY).set_index(
         ["model", "judge", "method"]
     )["accuracy"]
@@ -135,13 +137,13 @@ def report(tmp_path: Path, scores: list[Path], audit: dict, corrected: Path | No
     spec = {"judges": ["strict", "bert"], "gold": None, "trained": [], "families": {"sums": "math"}, "tables": DRAW["tables"]}
     build_standings(spec, scores, tmp_path)
     spec |= {"kinds": {}, "simulated": False, "simulated_models": [], "audit": audit}
-    build_report(spec, tmp_path, scores, {}, tmp_path / "report.html", corrected)
+    build_report(spec, folder=tmp_path, scores=scores, judges={}, output=tmp_path / "report.html", audit=corrected)
     return (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 def test_report_shows_corrections_or_the_open_sheet(scores, tmp_path):
     spec = {**SPEC, "labels_from": "gold"}
-    build_corrected(spec, scores, [], tmp_path)
+    build_corrected(spec, scores=scores, sheets=[], folder=tmp_path)
     page = report(tmp_path, scores, spec, tmp_path)
     for text in ("Accuracy corrected with verdicts of gold", "PPI++", "All models with labels", "Other judges"):
         assert text in page
@@ -200,5 +202,5 @@ def test_unknown_ids_are_an_error(scores, tmp_path):
     with pytest.raises(
         InputError, match=r"labels\.csv: the id 'feedfeedfeedfeed' belongs to no answer of this run \(1 such rows\)"
     ):
-        build_corrected(SPEC, scores, [path], tmp_path)
+        build_corrected(SPEC, scores=scores, sheets=[path], folder=tmp_path)
     assert not (tmp_path / "corrected_accuracy.parquet").exists()

@@ -82,7 +82,7 @@ def test_difference_of_labels_is_the_paired_one():
     frame = answers({"a": 0.7, "b": 0.5}, 300, 300)
     a, b = (frame[frame[MODEL] == name].sort_values("sample_id")["right"].to_numpy() for name in "ab")
     question = np.arange(300)
-    first, second = (ppi.prediction_powered(np.zeros(300), y, question, np.zeros(300), weight=0.0) for y in (a, b))
+    first, second = (ppi.prediction_powered(np.zeros(300), y, clusters=question, strata=np.zeros(300), weight=0.0) for y in (a, b))
     difference = first - second
     assert difference.value == pytest.approx((a - b).mean())
     influence = difference.influence.to_numpy() * 300
@@ -114,10 +114,10 @@ def test_pairs_table():
 
 def test_forecast_of_labels():
     frame = answers({"a": 0.75, "b": 0.65}, 3000, 60, quality=0.85)
-    row = corrected.compare_models(*(frame[frame[MODEL] == name] for name in "ab"), "judge", "judge")["ppi"]
+    row = corrected.compare_models(*(frame[frame[MODEL] == name] for name in "ab"), judge="judge", sampling_judge="judge")["ppi"]
     assert row["state"] == "open"
     more = answers({"a": 0.75, "b": 0.65}, 3000, 60 + 2 * row["labels_needed"], quality=0.85)
-    later = corrected.compare_models(*(more[more[MODEL] == name] for name in "ab"), "judge", "judge")["ppi"]
+    later = corrected.compare_models(*(more[more[MODEL] == name] for name in "ab"), judge="judge", sampling_judge="judge")["ppi"]
     assert later["state"] == "settled"
     assert corrected.next_steps(pd.DataFrame([{**row, "method": "ppi", "significant": False}])) == [
         f"{row['labels_needed']:,} more labels per model are expected to settle a > b."

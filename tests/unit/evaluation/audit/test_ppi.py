@@ -14,8 +14,8 @@ from bert_judge.statistics.bootstrap import Interval
 NAN = math.nan
 
 
-def powered(*args: object, **options: object) -> Interval:
-    return ppi.interval_of(ppi.prediction_powered(*args, **options))
+def powered(predictions: object, truth: object, clusters: object, strata: object, **options: object) -> Interval:
+    return ppi.interval_of(ppi.prediction_powered(predictions, truth, clusters=clusters, strata=strata, **options))
 
 
 ONE = np.zeros(8)

@@ -36,7 +36,7 @@ def test_ppi_python(sample):
     random, _, prediction, right = sample
     chosen = random.permutation(N) < 800
     data = right[chosen], prediction[chosen], prediction[~chosen]
-    estimate = ppi.prediction_powered(prediction, label(right, chosen), np.arange(N), np.zeros(N))
+    estimate = ppi.prediction_powered(prediction, label(right, chosen), clusters=np.arange(N), strata=np.zeros(N))
     assert_agree(estimate, peer.ppi_mean_pointestimate(*data)[0], *(bound[0] for bound in peer.ppi_mean_ci(*data, alpha=0.05)))
 
 
@@ -61,7 +61,9 @@ def test_glide(sample, design):
         "clustered": lambda: peer.ClusteredPPIMeanEstimator().estimate(y, prediction, clusters),
         "active": lambda: peer.ASIMeanEstimator().estimate(y, prediction, probabilities),
     }[design]()
-    estimate = ppi.prediction_powered(prediction, y, clusters, strata, None if design == "stratified" else probabilities)
+    estimate = ppi.prediction_powered(
+        prediction, y, clusters=clusters, strata=strata, probabilities=None if design == "stratified" else probabilities
+    )
     bounds = result.confidence_interval
     error = bounds.std
     if design == "stratified":

@@ -107,7 +107,13 @@ def test_one_step_bootstrap_approximates_full_refits() -> None:
     refitted = []
     for line in range(60):
         times = np.repeat(np.arange(rows), weights[line])
-        again = Comparisons(found.models, found.pairs, found.pair[times], found.points[times], found.length_difference[times])
+        again = Comparisons(
+            models=found.models,
+            pairs=found.pairs,
+            pair=found.pair[times],
+            points=found.points[times],
+            length_difference=found.length_difference[times],
+        )
         refitted.append(fit_strengths(again, question_per_row(again, 1))[0])
     one_step = fit_strengths(found, drawn)[1:61]
     assert np.std(one_step, axis=0) == pytest.approx(np.std(refitted, axis=0), rel=0.1)

@@ -36,7 +36,13 @@ def run(
     judges: list[str] | None = None,
 ) -> dict[str, pd.DataFrame]:
     paths, judged = write_set(folder, pairs, said)
-    build_ranks({"sets": {"s": list(said)}, "judges": judges or []}, {"s": paths}, {"s": judged}, scores or [], folder / "made")
+    build_ranks(
+        {"sets": {"s": list(said)}, "judges": judges or []},
+        pairs={"s": paths},
+        preferences={"s": judged},
+        scores=scores or [],
+        folder=folder / "made",
+    )
     return {name: tables.read(folder / "made" / f"{name}.parquet", schema) for name, schema in SCHEMAS.items()}
 
 
@@ -122,7 +128,13 @@ def test_the_order_of_files_and_rows_does_not_matter(tmp_path: Path) -> None:
     one = run(tmp_path / "one", pairs, {"j": said})
     shuffled, turned = pairs.sample(frac=1, random_state=1), said.sample(frac=1, random_state=2)
     paths, judged = write_set(tmp_path / "two", [shuffled.tail(40), shuffled.head(50)], {"j": turned})
-    build_ranks({"sets": {"s": ["j"]}, "judges": []}, {"s": paths}, {"s": judged}, [], tmp_path / "two" / "made")
+    build_ranks(
+        {"sets": {"s": ["j"]}, "judges": []},
+        pairs={"s": paths},
+        preferences={"s": judged},
+        scores=[],
+        folder=tmp_path / "two" / "made",
+    )
     for name, schema in SCHEMAS.items():
         pd.testing.assert_frame_equal(one[name], tables.read(tmp_path / "two" / "made" / f"{name}.parquet", schema))
 
@@ -138,4 +150,4 @@ def test_other_tables_are_an_error(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.parquet"
     pd.DataFrame({"a": [1]}).to_parquet(wrong)
     with pytest.raises(InputError, match=r"wrong\.parquet: a pairs table needs the column"):
-        build_ranks({"sets": {"s": []}, "judges": []}, {"s": [wrong]}, {"s": {}}, [], tmp_path)
+        build_ranks({"sets": {"s": []}, "judges": []}, pairs={"s": [wrong]}, preferences={"s": {}}, scores=[], folder=tmp_path)
