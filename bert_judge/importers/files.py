@@ -316,21 +316,11 @@ _PAIR_PARSERS: Parsers = {
 
 def _to_pair(row: Mapping[str, Any], set_name: str) -> dict[str, Any]:
     task = row.get("task") or set_name
-    references = row.get("references")
-    sample = tables.sample_id(task, row["question"], references or [])
-    answers = (row.get("model_a"), row.get("model_b"), row["answer_a"], row["answer_b"])
-    return {
-        "pair_id": tables.pair_id(sample, *answers),
+    sample = tables.sample_id(task, row["question"], row.get("references") or [])
+    columns = ("question", "references", "answer_a", "answer_b", "model_a", "model_b", "label", "grade_a", "grade_b", "rationale")
+    return {name: row.get(name) for name in columns} | {
+        "pair_id": tables.pair_id(sample, row.get("model_a"), row.get("model_b"), row["answer_a"], row["answer_b"]),
         "sample_id": sample,
         "task": task,
-        "question": row["question"],
-        "references": references,
-        "answer_a": row["answer_a"],
-        "answer_b": row["answer_b"],
-        "model_a": row.get("model_a"),
-        "model_b": row.get("model_b"),
-        "status_a": "imported" if row["answer_a"].strip() else "empty",
-        "status_b": "imported" if row["answer_b"].strip() else "empty",
-        "label": row.get("label"),
-        **{name: row.get(name) for name in ("grade_a", "grade_b", "rationale")},
+        **{f"status_{side}": "imported" if row[f"answer_{side}"].strip() else "empty" for side in "ab"},
     }
