@@ -12,6 +12,7 @@ from rich.table import Table
 
 from bert_judge import tables
 from bert_judge.cli.terminal import console, format_interval, format_number, format_percent
+from bert_judge.report.format import models_by_judge, pivot_models
 from bert_judge.runtime.errors import InputError, suggest
 
 Row = dict[Hashable, Any]
@@ -39,10 +40,10 @@ def print_standings(path: str | Path, task: str | None = None, judges: Sequence[
     if standings.empty:
         screen.print(f"{path}: no answers were scored")
     for name, group in _select_tables(standings, path, task):
-        _print(screen, f"{name}: accuracy in %, with its 95% interval", *_by_model_and_judge(group, gold, _accuracy_cell))
+        _print(screen, f"{name}: accuracy in %, with its 95% interval", _by_model_and_judge(group, gold, _accuracy_cell))
         if (group["attempted"] < 1).any():
             title = f"{name}: attempted answers, accuracy among them, and F-score, in %"
-            _print(screen, title, *_by_model_and_judge(group, gold, _attempts_cell))
+            _print(screen, title, _by_model_and_judge(group, gold, _attempts_cell))
     if (standings["invalid"] > 0).any():
         screen.print("invalid verdicts count as incorrect; bert-judge standings --format csv adds the accuracy without them")
     if (path.parent / "audit" / "corrected_accuracy.parquet").is_file():
@@ -76,29 +77,22 @@ def _select_tables(standings: pd.DataFrame, path: Path, task: str | None) -> lis
     return [("All tasks", pooled), *(per_task if len(tasks) <= MAX_TASK_TABLES else [])]
 
 
-def _by_model_and_judge(
-    group: pd.DataFrame, gold: str | None, cell_text: Callable[[Row], str]
-) -> tuple[list[str], list[list[str]]]:
-    """Return header and rows: one row per model, best first; one column per judge, gold first."""
-    judges = sorted(dict.fromkeys(group["judge"]), key=lambda judge: judge != gold)
-    cells = {(row["model"], row["judge"]): row for row in group.to_dict("records")}
-    first = group[group["judge"] == judges[0]].sort_values(["accuracy", "model"], ascending=[False, True])
-    answers = {model: row["n"] for (model, _), row in cells.items()}
-
-    def text(model: str, judge: str) -> str:
-        return cell_text(cells[model, judge]) if (model, judge) in cells else "–"
-
-    rows = [[model, str(answers[model]), *(text(model, judge) for judge in judges)] for model in first["model"]]
-    return ["model", "answers", *(f"{judge} (gold)" if judge == gold else judge for judge in judges)], rows
+def _by_model_and_judge(group: pd.DataFrame, gold: str | None, cell: Callable[[Any], str]) -> pd.DataFrame:
+    """Return a table with one row per model, best first, its number of answers, and one column per judge, gold first."""
+    judges = list(dict.fromkeys(group["judge"]))
+    best_first = group.sort_values(["accuracy", "model"], ascending=[False, True])
+    table = models_by_judge(best_first.sort_values("judge", key=lambda names: names.map(judges.index), kind="stable"), gold, cell)
+    table.insert(1, "answers", table["model"].map(group.groupby("model")["n"].last()).astype(str))
+    return table.rename(columns={gold: f"{gold} (gold)"})
 
 
-def _attempts_cell(row: Row) -> str:
-    return ", ".join(format_percent(row[column]) for column in ("attempted", "accuracy_attempted", "f_score"))
+def _attempts_cell(row: Any) -> str:
+    return ", ".join(format_percent(getattr(row, column)) for column in ("attempted", "accuracy_attempted", "f_score"))
 
 
-def _accuracy_cell(row: Row) -> str:
-    text = _percent_cell(row, "accuracy")
-    return f"{text}, {format_percent(row['invalid'])} invalid" if row["invalid"] else text
+def _accuracy_cell(row: Any) -> str:
+    text = f"{format_percent(row.accuracy)} {format_interval(row.low, row.high)}"
+    return f"{text}, {format_percent(row.invalid)} invalid" if row.invalid else text
 
 
 def _percent_cell(row: Row, column: str) -> str:
@@ -127,7 +121,7 @@ def print_audit(folder: Path, screen: Console | None = None) -> None:
     ]
     if rows:
         header = ["models", "difference", "p (Holm)", "at any time", "min. detectable"]
-        _print(screen, "Difference in points, corrected with human labels (PPI++)", header, rows)
+        _print(screen, "Difference in points, corrected with human labels (PPI++)", pd.DataFrame(rows, columns=header))
     for sentence in next_steps(pairs):
         screen.print(sentence)
     results = {True: "passed", False: "failed"}
@@ -145,7 +139,8 @@ def print_audit(folder: Path, screen: Console | None = None) -> None:
         ]
         for row in certificates
     ]
-    _print(screen, "Certificates, in %", ["judge", "result", "sensitivity", "specificity", "kappa"], lines)
+    header = ["judge", "result", "sensitivity", "specificity", "kappa"]
+    _print(screen, "Certificates, in %", pd.DataFrame(lines, columns=header))
 
 
 def _show_corrected(screen: Console, path: Path) -> None:
@@ -165,7 +160,9 @@ def _show_corrected(screen: Console, path: Path) -> None:
         for level, model in models
     ]
     if rows:
-        _print(screen, "Accuracy in %, corrected with human labels", ["model", "labels", *methods.values()], rows)
+        _print(
+            screen, "Accuracy in %, corrected with human labels", pd.DataFrame(rows, columns=["model", "labels", *methods.values()])
+        )
 
 
 def _show_agreement(screen: Console, agreement: pd.DataFrame, gold: str) -> None:
@@ -184,17 +181,21 @@ def _show_agreement(screen: Console, agreement: pd.DataFrame, gold: str) -> None
     }
     rows = [[text(row) for text in columns.values()] for row in pooled.to_dict("records")]
     title = f"Agreement with {gold} in %, on {pooled['n'].max()} answers to {pooled['questions'].max()} questions"
-    _print(screen, title, list(columns), rows)
+    _print(screen, title, pd.DataFrame(rows, columns=list(columns)))
     screen.print("error of accuracy: mean over the models in points; invalid verdicts count as wrong and never agree")
     by_model = agreement[agreement["level"] == "model"]
     if by_model["group"].nunique() > 1:
         judges = pooled["judge"].tolist()
-        cells = {(row["group"], row["judge"]): row for row in by_model.to_dict("records")}
-        rows = [
-            [model, str(cells[model, judges[0]]["n"]), *(_percent_cell(cells[model, judge], "agreement") for judge in judges)]
-            for model in by_model["group"].unique()
-        ]
-        _print(screen, f"Agreement with {gold} in %, by model", ["model", "answers", *judges], rows)
+        models = list(by_model["group"].unique())
+        table = pivot_models(
+            by_model.rename(columns={"group": "model"}),
+            models=models,
+            column="judge",
+            names=judges,
+            cell=lambda row: f"{format_percent(row.agreement)} {format_interval(row.low, row.high)}",
+        )
+        table.insert(1, "answers", table["model"].map(by_model.groupby("group")["n"].first()).astype(str))
+        _print(screen, f"Agreement with {gold} in %, by model", table)
 
 
 def _most_shifted(row: Row) -> str:
@@ -212,7 +213,8 @@ def _show_comparisons(screen: Console, comparisons: pd.DataFrame) -> None:
         [f"{row['judge']} – {row['other']}", f"{100 * row['difference']:+.1f} {_interval(row, '+.1f')}", _p_value(row["p_value"])]
         for row in pooled.to_dict("records")
     ]
-    _print(screen, "Difference of agreement in points, on the same answers", ["judges", "difference", "p (McNemar)"], rows)
+    table = pd.DataFrame(rows, columns=["judges", "difference", "p (McNemar)"])
+    _print(screen, "Difference of agreement in points, on the same answers", table)
 
 
 def _p_value(value: float) -> str:
@@ -223,9 +225,10 @@ def _interval(row: Row, form: str = ".1f") -> str:
     return format_interval(row["low"], row["high"], form)
 
 
-def _print(screen: Console, title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table; columns that do not fit the terminal follow below, with the first column repeated."""
+def _print(screen: Console, title: str, texts: pd.DataFrame) -> None:
+    """Print a table of texts; columns that do not fit the terminal follow below, with the first column repeated."""
     screen.print(f"\n{title}")
+    header, rows = list(texts), texts.values.tolist()
     widths = [max(len(line[start]) for line in [header, *rows]) + 2 for start in range(len(header))]
     start = 1
     while start < len(header):

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bert_judge import tables
-from bert_judge.report.format import TABLE_FORMATS, estimate_cell, format_table, is_known, percent, pivot_models
+from bert_judge.report.format import TABLE_FORMATS, estimate_cell, format_table, is_known, models_by_judge, percent
 from bert_judge.report.sections import PALETTE, JudgeView, judge_views, lead_judge
 from bert_judge.runtime.errors import InputError
 
@@ -40,7 +40,7 @@ def export_standings(path: str | Path, form: str, task: str | None = None) -> st
     else:
         rows = standings if form == "csv" else standings[standings["level"] == "all"]
     if form != "csv":
-        rows = _models_by_judge(rows, json.loads(tables.provenance(path).get("spec", "{}")).get("gold"))
+        rows = models_by_judge(rows, json.loads(tables.provenance(path).get("spec", "{}")).get("gold"), _accuracy_cell)
     return format_table(rows, form)
 
 
@@ -58,7 +58,7 @@ def write_rank_exports(ranks: Path, csv: Path, markdown: Path) -> None:
     """Write the ranks from pairwise comparisons: CSV with every number, Markdown with one table per set of pairs."""
     table = tables.read(ranks, tables.RANKS)
     sections = [
-        f"{name}\n\n{format_table(_models_by_judge(rows, None, _rank_cell), 'markdown')}"
+        f"{name}\n\n{format_table(models_by_judge(rows, None, _rank_cell), 'markdown')}"
         for name, rows in table[table["level"] == "all"].groupby("set", sort=False)
     ]
     _write_text(format_table(table, "csv"), csv)
@@ -78,13 +78,6 @@ def _accuracy_cell(row: Any) -> str:
 def _rank_cell(row: Any) -> str:
     estimate = estimate_cell(row.expected_win_rate, row.expected_win_rate_low, row.expected_win_rate_high)
     return f"{row.rank}. {estimate}" if is_known(row.expected_win_rate) and is_known(row.rank) else estimate
-
-
-def _models_by_judge(rows: pd.DataFrame, gold: str | None, cell: Any = _accuracy_cell) -> pd.DataFrame:
-    """Arrange rows as one row per model, best first under the first judge, and one column per judge, gold first."""
-    judges = sorted(dict.fromkeys(rows["judge"]), key=lambda judge: judge != gold)
-    ordered = rows.sort_values("judge", key=lambda column: column.map(judges.index), kind="stable")
-    return pivot_models(rows, models=list(dict.fromkeys(ordered["model"])), column="judge", names=judges, cell=cell)
 
 
 # --- plot ---

@@ -143,3 +143,10 @@ def pivot_models(
 def estimate_cell(value: Any, low: Any, high: Any) -> str:
     """Format an estimate with its interval in percent, as `75.0 [59.8, 85.8]`."""
     return f"{percent_number(value)} [{percent_number(low)}, {percent_number(high)}]" if is_known(value) else MISSING
+
+
+def models_by_judge(rows: pd.DataFrame, gold: str | None, cell: Callable[[Any], str]) -> pd.DataFrame:
+    """Arrange rows as one row per model, in their order under the first judge, and one column per judge, gold first."""
+    judges = sorted(dict.fromkeys(rows["judge"]), key=lambda judge: judge != gold)
+    ordered = rows.sort_values("judge", key=lambda column: column.map(judges.index), kind="stable")
+    return pivot_models(rows, models=list(dict.fromkeys(ordered["model"])), column="judge", names=judges, cell=cell)
