@@ -10,6 +10,7 @@ answers, and the labels of three files repeat a rule on words; they are left out
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +18,7 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
-from bert_judge.text.rules import decide
+from bert_judge.text.rules import MODULES, Decision, decide
 
 CONFIG = Path("configs/general.yaml")
 # The files of answers hardly contain formulas; the test cases of Math-Verify do.
@@ -41,18 +42,29 @@ def main() -> None:
 
 
 def measure_modules(rows_per_file: int) -> pd.DataFrame:
-    """Return one row per decided answer: module, verdict, reason, source, whether it contradicts the label, and the texts."""
+    """Return one row per answer and module that decides it, in the order of the modules.
+
+    Columns: row (number of the answer), module, verdict, reason, source, error (whether it contradicts the label), and the texts.
+    """
     records = []
+    number = itertools.count()
     for source, rows in _labelled_answers():
         for row in rows.sample(min(rows_per_file, len(rows)), random_state=0).to_dict("records"):
-            decision = decide(row["question"] or "", list(row["references"]), row["candidate"])
-            if decision is not None:
+            common = {"row": next(number), "source": source}
+            texts = {name: row[name] for name in ("question", "references", "candidate")}
+            for decision in _all_decisions(row["question"] or "", list(row["references"]), row["candidate"]):
                 error = decision.correct != bool(row["label"])
                 values = {"module": decision.module, "verdict": decision.verdict, "reason": decision.reason, "error": error}
-                records.append(
-                    {**values, "source": source, **{name: row[name] for name in ("question", "references", "candidate")}}
-                )
+                records.append({**common, **values, **texts})
     return pd.DataFrame(records)
+
+
+def _all_decisions(question: str, references: list[str], candidate: str) -> Iterator[Decision]:
+    """Yield the decision of the first module that decides, then those of the modules that decide if it may not, and so on."""
+    allowed = {module.name: {"correct", "incorrect"} for module in MODULES}
+    while decision := decide(question, references, candidate, allowed=allowed):
+        yield decision
+        allowed[decision.module].remove(decision.verdict)
 
 
 def _labelled_answers() -> Iterator[tuple[str, pd.DataFrame]]:
@@ -68,10 +80,22 @@ def _labelled_answers() -> Iterator[tuple[str, pd.DataFrame]]:
 
 
 def summarize(decisions: pd.DataFrame) -> pd.DataFrame:
-    """Count decisions and errors per module and verdict; `decides`: the module may decide for the judge."""
-    table = decisions.groupby(["module", "verdict"])["error"].agg(decisions="size", errors="sum", error="mean")
-    is_measured = table["decisions"] >= MIN_DECISIONS
-    return table.assign(decides=is_measured & (table["error"] <= MAX_ERROR)).round({"error": 4})
+    """Count decisions and errors per module and verdict; `decides`: the module may decide for the judge.
+
+    An answer counts for the first module that may decide it. Modules with too many errors are left out first, then those with too
+    few decisions, and the others are counted again, until all that remain are good enough.
+    """
+    tables = []
+    while True:
+        first = decisions.drop_duplicates("row")
+        table = first.groupby(["module", "verdict"])["error"].agg(decisions="size", errors="sum", error="mean")
+        too_wrong, too_few = table["error"] > MAX_ERROR, table["decisions"] < MIN_DECISIONS
+        left_out = table[too_wrong if too_wrong.any() else too_few]
+        if left_out.empty:
+            tables.append(table.assign(decides=True))
+            return pd.concat(tables).sort_index().round({"error": 4})
+        tables.append(left_out.assign(decides=False))
+        decisions = decisions[[pair not in left_out.index for pair in zip(decisions["module"], decisions["verdict"], strict=True)]]
 
 
 if __name__ == "__main__":

@@ -131,8 +131,14 @@ def find_decline(text: str) -> re.Match[str] | None:
     """Return the first part of a text, in one of the languages, that declines or says that a source has no answer."""
     text = _simplify(text)
     folded = text.casefold()
-    matches = (language.pattern.search(text) for language in _languages() if any(cue in folded for cue in language.cues))
+    matches = (_find_own(language.pattern, text) for language in _languages() if any(cue in folded for cue in language.cues))
     return min(filter(None, matches), key=lambda match: match.start(), default=None)
+
+
+def _find_own(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+    """Return the first match that does not open a quotation within the text: he said "I cannot tell a lie"."""
+    quoted = (match for match in pattern.finditer(text) if match.start() < 2 or text[match.start() - 1] not in "\"“„«'‘")
+    return next(quoted, None)
 
 
 def _declines_in_sentences(text: str) -> bool:

@@ -7,10 +7,8 @@ _BOX = re.compile(r"\\(?:boxed|fbox|framebox)\s*+(?:\{|([A-Za-z0-9]))")
 _TOKEN = re.compile(rf"{_BOX.pattern}|\\.|[{{}}]", re.DOTALL)
 _SPACE = r"(?:[\s$~]|\\[()\[\],;! ])*+"
 # Between two boxes that are one answer: "\boxed{1} and \boxed{2}", "$\boxed{1}$, $\boxed{2}$", "x = \boxed{1}, y = \boxed{2}".
-_JOINT = re.compile(
-    rf"{_SPACE}(?:[,;、&]|\\q?quad\b|(?:\\text\s?\{{\s?)?\b(?:and|or|y|et|und)\b\s?\}}?|[和或])"
-    rf"(?:{_SPACE}(?:\\text\s?\{{\s?)?(?:and|or|y|et|und)\b\s?\}}?)?{_SPACE}(?:[a-z](?:_\d)? ?= ?)?{_SPACE}"
-)
+_AND = r"(?:\\text\s?\{\s?)?\b(?:and|or|y|et|und)\b\s?\}?|[和或]"
+_JOINT = re.compile(rf"(?:{_SPACE}(?:[,;、&]|\\q?quad\b|{_AND})){{1,4}}{_SPACE}(?:[a-z](?:_\d)? ?= ?)?{_SPACE}")
 
 
 class Box(NamedTuple):

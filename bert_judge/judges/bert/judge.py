@@ -219,12 +219,11 @@ class BERTJudge:
         return prediction
 
     def _decide(self, texts: _Texts) -> list[Decision | None]:
-        """Ask the rule modules; keep the decisions of those that may decide for this judge."""
+        """Ask the rule modules that may decide for this judge."""
         allowed = self.checkpoint.metadata.rules if self.calibrated else {}
         if not allowed:
             return [None] * len(texts.candidates)
-        decisions = [decide(*row) for row in zip(*texts, strict=True)]
-        return [decision if decision and decision.verdict in allowed.get(decision.module, ()) else None for decision in decisions]
+        return [decide(*row, allowed=allowed) for row in zip(*texts, strict=True)]
 
     def _explain_undecided(self, texts: _Texts) -> Prediction:
         uses_trees = self.calibrated and self.checkpoint.metadata.stacker is not None

@@ -5,7 +5,7 @@ A module looks at the type of the reference first (a number, a date, an option, 
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from bert_judge.text.features import word_list
 from bert_judge.text.latex import boxed
 from bert_judge.text.normalization import normalize_words
 from bert_judge.text.options import expected_choice
-from bert_judge.text.rules.date import decide_date
+from bert_judge.text.rules.date import decide_date, decide_part_of_date
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.formula import decide_formula
 from bert_judge.text.rules.identifier import decide_identifier
@@ -62,6 +62,7 @@ MODULES: tuple[Module, ...] = (
     Module("mention", decide_mention, reads_all=True),
     Module("identical", decide_identical),
     Module("date", decide_date),
+    Module("part_of_date", decide_part_of_date),
     Module("list", decide_members),
     Module("number", decide_number),
     Module("formula", decide_formula),
@@ -73,8 +74,13 @@ MODULES: tuple[Module, ...] = (
 )
 
 
-def decide(question: str, references: Sequence[str], candidate: str) -> Decision | None:
+def decide(
+    question: str, references: Sequence[str], candidate: str, *, allowed: Mapping[str, Collection[str]] | None = None
+) -> Decision | None:
     """Return correct if a module says so for any reference, incorrect if modules say so for all of them, else None.
+
+    `allowed` maps the names of the modules that may decide to the verdicts that they may give; None: all. A module that may not
+    give its verdict leaves the row to the modules behind it.
 
     A number or option that is not the reference decides nothing where the answer ends with a word of correction or contrast: it may
     be the one that is taken back ("Final answer: 43. Correction: 45.").
@@ -83,7 +89,7 @@ def decide(question: str, references: Sequence[str], candidate: str) -> Decision
     if not references or text is None:
         return None
     text = QUOTATION.sub("", text)
-    decision = _decide(question, references, text)
+    decision = _decide(question, references, text, allowed)
     if decision and not decision.correct and decision.module in _MAY_BE_TAKEN_BACK and _ends_with_correction(text):
         return None
     return decision
@@ -98,29 +104,31 @@ def _corrections() -> frozenset[str]:
     return word_list("corrections") | word_list("rejections")
 
 
-def _decide(question: str, references: Sequence[str], text: str) -> Decision | None:
-    for module in MODULES:
-        if module.reads_all and (decision := module.decide(question, references, text)):
-            return decision
+def _decide(question: str, references: Sequence[str], text: str, allowed: Mapping[str, Collection[str]] | None) -> Decision | None:
+    modules = [module for module in MODULES if allowed is None or module.name in allowed]
+
+    def ask(texts: str | Sequence[str], answer: str, *, reads_all: bool) -> Decision | None:
+        decisions = (module.decide(question, texts, answer) for module in modules if module.reads_all is reads_all)
+        is_allowed = (lambda decision: decision.verdict in allowed[decision.module]) if allowed is not None else bool
+        return next((decision for decision in decisions if decision and is_allowed(decision)), None)
+
+    if decision := ask(references, text, reads_all=True):
+        return decision
     if len(references) > 1 and (choice := expected_choice(question, tuple(references))) and choice.by_letter:
         # Letter and text of one option; another option's text may be a mention.
         return None
-    answer = _state_answer(text)
-    decisions = [_decide_reference(question, reference, answer) for reference in read_references(references, text)]
+    answer, is_end = _state_answer(text)
+    decisions = [ask(reference, answer, reads_all=False) for reference in read_references(references, text)]
     if correct := next((decision for decision in decisions if decision and decision.correct), None):
         return correct
-    return decisions[0] if all(decisions) else None
+    # The other members of a list may stand below the first.
+    is_whole = is_end or not any(decision and decision.module == "list" for decision in decisions)
+    return decisions[0] if all(decisions) and is_whole else None
 
 
-def _state_answer(text: str) -> str:
-    """Return the answer that a text states at its end, or the text if there is none."""
+def _state_answer(text: str) -> tuple[str, bool]:
+    """Return the answer that a text states at its end, or the text if there is none, and whether no words follow it."""
     answer = extract_final_answer(text) or boxed(text)
     if answer is None or _STEP.match(answer) or len(text) - text.rfind(answer) - len(answer) > _MAX_AFTER_ANSWER:
-        return text
-    return answer
-
-
-def _decide_reference(question: str, reference: str, answer: str) -> Decision | None:
-    return next(
-        (decision for module in MODULES if not module.reads_all and (decision := module.decide(question, reference, answer))), None
-    )
+        return text, True
+    return answer, not any(map(str.isalnum, text[text.rfind(answer) + len(answer) :]))

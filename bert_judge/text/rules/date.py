@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import zip_longest
 
 from bert_judge.text.dates import Moment, find_moments, is_moment
@@ -31,6 +32,16 @@ _MAX_SENTENCE = 300
 
 def decide_date(question: str, reference: str, answer: str) -> Decision | None:
     """Decide if the reference is a date or a time, and the answer is one or a short text with one that is not in the question."""
+    return decision if (decision := _decide(question, reference, answer)) and decision.module == "date" else None
+
+
+def decide_part_of_date(question: str, reference: str, answer: str) -> Decision | None:
+    """Decide incorrect if the answer is only the year or the month of the date that is asked for, which some readers accept."""
+    return decision if (decision := _decide(question, reference, answer)) and decision.module == "part_of_date" else None
+
+
+@lru_cache(maxsize=256)
+def _decide(question: str, reference: str, answer: str) -> Decision | None:
     expected = is_moment(unwrap(reference))
     if expected is None or _ASKS_DURATION.search(question):
         return None
@@ -45,7 +56,8 @@ def decide_date(question: str, reference: str, answer: str) -> Decision | None:
     if same is None or (not same[0] and _FOOTNOTE.search(answer)):
         return None
     is_same, reason = same
-    return Decision(is_same, "date", f"{reason}: {given.text} {'=' if is_same else '≠'} {expected.text}")
+    module = "part_of_date" if reason.startswith("without") else "date"
+    return Decision(is_same, module, f"{reason}: {given.text} {'=' if is_same else '≠'} {expected.text}")
 
 
 def _only_moment(question: str, answer: str) -> Moment | None:

@@ -34,6 +34,8 @@ _WORDED = [(re.compile(pattern), sign) for pattern, sign in _TABLES["worded"]]
 _WORDS = re.compile(r"\\(?:mathrm|text|operatorname)\s?\{\s?[^{}]*[A-Za-z]{2}|[\u4e00-\u9fff]")
 _UPRIGHT = re.compile(r"\\(?:mathrm|mathbf|mathit)\s?\{[\s~]?([A-Za-z])\s?\}")
 _DECIMAL = re.compile(r"[-−]?\d*\.\d+")
+# A calculation that is not carried out, where a number is expected.
+_UNFINISHED = re.compile(r"[\d)!]\s*(?:[-+*×·−]|\\times|\\cdot)\s*[($\d]|\d!")
 _IMAGINARY = re.compile(r"(?<=\d)j(?![A-Za-z])|(?<![A-Za-z\\])j(?![A-Za-z])")
 
 
@@ -50,7 +52,7 @@ def decide_formula(question: str, reference: str, answer: str) -> Decision | Non
     if not is_number and not (_MATH.search(expected) and is_formula(expected)):
         return None
     given = _expression(reference, answer, only_formula=is_number)
-    if given is None or (expected[0] in _BRACKETS and read_reference(given)):
+    if given is None or (is_number and _UNFINISHED.search(given)) or (expected[0] in _BRACKETS and read_reference(given)):
         # An interval may be a tolerance.
         return None
     if re.sub(r"\s", "", rewrite_notation(expected)) == re.sub(r"\s", "", rewrite_notation(given)):

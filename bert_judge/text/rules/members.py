@@ -9,6 +9,7 @@ from typing import NamedTuple
 from bert_judge.text.extraction import strip_fence, strip_markup, unwrap
 from bert_judge.text.normalization import normalize
 from bert_judge.text.rules.decision import Decision
+from bert_judge.text.rules.number import HEDGE
 
 MAX_CHARACTERS = 400
 MAX_MEMBER_WORDS = 6
@@ -24,7 +25,7 @@ _ORDER_WORDS = re.compile(
     re.IGNORECASE,
 )
 _ASKS_ORDER = re.compile(
-    r"\b(?:order(?:ed|ing)?|sequence|rank(?:ed|ing)?|sort(?:ed)?|chronolog\w*|arrange|revers\w+|backwards?|ascending"
+    r"\b(?:order(?:ed|ing)?|sequence|rank(?:ed|ing)?|sort(?:ed)?(?! of)|chronolog\w*|arrange|revers\w+|backwards?|ascending"
     r"|descending|alphabetical\w*|outwards|steps"
     r"|reihenfolge|sortiere?|ordre|triez|orden|ordena\w*|ordine)\b|顺序|排序",
     re.IGNORECASE,
@@ -38,7 +39,10 @@ _ASKS_SEVERAL = re.compile(
 )
 _RATIO = re.compile(r"\(?(\d{1,3})\s*(?P<sign>[:–—-])\s*(\d{1,3})\)?")
 _RATIOS = re.compile(r"(?<![\d.,:–—-])(\d{1,3})\s?[:–—-]\s?(\d{1,3})(?![\d:–—-]|[.,]\d)")
-_TUPLE = re.compile(r"\(([^()]+)\)")
+# LaTeX, points and intervals beside each other, half-open intervals, and bounds are no lists of members.
+_MATHEMATICS = re.compile(
+    r"\\[a-zA-Z]|[)\]]\s*(?:,|and|or|∪)\s*[(\[]|\A\([^()]*\]\Z|\A\[[^\[\]]*\)\Z|\A[-−]?[\d.]+\s*[<>≤≥]=?[^<>≤≥]*[<>≤≥]=?\s*[-−]?[\d.]+\Z"
+)
 _ASSIGNMENT = re.compile(r"\s*([^\W\d]\w{0,10})\s*=\s*([^=,;]{1,30}?)\s*")
 _SENTENCE_VERB = re.compile(
     r"\b(?:is|are|was|were|has|have|had|can|will|because|which|that|not|or|either|neither|but)\b|n't\b", re.IGNORECASE
@@ -54,11 +58,12 @@ _MONTH = re.compile(r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]
 
 class Members(NamedTuple):
     """The members of a list, normalised; `is_ordered`: its notation gives an order; `is_marked`: it is a list by its notation;
-    `is_descending`: the greater stands first."""
+    `has_names`: names are joined by "and"; `is_descending`: the greater stands first."""
 
     texts: tuple[str, ...]
     is_ordered: bool
     is_marked: bool
+    has_names: bool = False
     is_descending: bool = False
 
 
@@ -75,23 +80,24 @@ def decide_members(question: str, reference: str, answer: str) -> Decision | Non
     expected = parse_members(reference)
     if expected is None or len(expected.texts) < 2:
         return None
-    is_list = expected.is_marked or len(expected.texts) > 2 or asks_order or bool(_ASKS_SEVERAL.search(question))
+    asks_several = bool(_ASKS_SEVERAL.search(question))
+    is_list = expected.is_marked or expected.has_names or len(expected.texts) > 2 or asks_order or asks_several
     given = parse_members(answer) if is_list else None
     if given is None:
         return None
     texts = _share_last_names(given.texts, expected.texts)
     if expected.is_descending != given.is_descending and _RELATION.search(answer) and _RELATION.search(reference):
         texts = texts[::-1]
-    if len(texts) == 1 and expected.is_marked is False and not _ASKS_SEVERAL.search(question) and not asks_order:
-        return None
     has_repeats = len(set(expected.texts)) < len(expected.texts)
     decision = _compare(expected.texts, texts, is_ordered=asks_order or has_repeats or expected.is_ordered)
     if decision and decision.correct and _have_other_signs(reference, answer):
         return None
-    # Common nouns are often one thing, wages and salaries, or paraphrases.
-    are_several = len(expected.texts) > 2 and _ASKS_SEVERAL.search(question)
-    are_names = expected.is_marked or are_several or asks_order or _NAMES.fullmatch(unwrap(reference))
-    return decision if decision is None or decision.correct or are_names else None
+    if decision is None or decision.correct or expected.is_marked or asks_order:
+        return decision
+    # Common nouns are often one thing, wages and salaries, or paraphrases; and one of two singers may do.
+    are_several = ";" not in reference and len(expected.texts) > 2
+    is_asked = asks_several and (are_several or _NAMES.fullmatch(unwrap(reference)))
+    return decision if is_asked else None
 
 
 def _have_other_signs(reference: str, answer: str) -> bool:
@@ -136,6 +142,8 @@ def parse_members(text: str) -> Members | None:
     """Return the members of a text that is a list, one name being a list of one; None for a sentence or a date."""
     text = strip_fence(text).strip()
     stripped = unwrap(text) if "\n" not in text else text
+    if _MATHEMATICS.search(stripped):
+        return None
     brackets = len(stripped) > 2 and stripped[0] + stripped[-1] in ("[]", "{}", "()")
     is_tuple = brackets and stripped[0] == "("
     body = stripped[1:-1] if brackets else stripped
@@ -158,8 +166,9 @@ def parse_members(text: str) -> Members | None:
     if _MONTH.search(body) and re.search(r"\d", body):
         return None
     has_words = " and " in f" {body} " or " und " in body or "&" in body
-    is_marked = brackets or (has_words and len(parts) > 1 and all(part.strip()[:1].isupper() for part in parts))
-    return _members(parts, is_ordered=is_tuple, is_marked=is_marked)
+    has_names = has_words and len(parts) > 1 and all(part.strip()[:1].isupper() for part in parts)
+    members = _members(parts, is_ordered=is_tuple, is_marked=brackets)
+    return members and members._replace(has_names=has_names)
 
 
 def _members(parts: Sequence[str], *, is_ordered: bool, is_marked: bool) -> Members | None:
@@ -186,7 +195,7 @@ def _compare_ratios(reference: str, answer: str) -> Decision | None:
         # A time of the day, rather.
         return None
     found = set(_RATIOS.findall(answer))
-    if len(found) != 1:
+    if len(found) != 1 or HEDGE.search(answer):
         return None
     [given] = found
     if given == expected.group(1, 3):

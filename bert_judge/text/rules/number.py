@@ -12,6 +12,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from bert_judge.text.extraction import unwrap
+from bert_judge.text.normalization import NUMBER_WORDS
 from bert_judge.text.quantities import POUND, Quantity, Unit, direction_of, find_quantities, is_quantity
 from bert_judge.text.rules.decision import Decision
 
@@ -39,6 +40,8 @@ _RANGE = re.compile(r"(?:between |from )?([$€£]?[\d.,]*\d)\s?(?:[-–—]|to|
 _PAIR = re.compile(r"-?[1-9]\d*,\d{1,2}")
 _FOOTNOTE = re.compile(r"[a-z]{3}\d{1,2}[.,]")
 _CAPITAL = re.compile(r"[A-Z][a-z]{2}")
+# A word of three letters or more that may be a number besides "one".
+_COUNT = re.compile(r"(?<![\w-])(?!one\b)[a-z]{3,9}(?![\w-])")
 # Characters of an answer around its only number.
 _MAX_SENTENCE = 200
 _MAX_REFERENCE = 60
@@ -52,9 +55,10 @@ _NEARLY = Fraction(3, 1000)
 def decide_number(question: str, reference: str, answer: str) -> Decision | None:
     """Decide if the reference is a quantity, and the answer is one or a short sentence with one that the question does not have."""
     if expected_range := read_range(reference):
-        return _decide_range(expected_range, answer)
+        # Spans of years are of the module of dates.
+        return None if all(map(_is_year, expected_range)) else _decide_range(expected_range, answer)
     expected = read_reference(reference)
-    if expected is None:
+    if expected is None or read_range(answer):
         return None
     given, is_conclusion = is_quantity(unwrap(answer)), False
     is_whole = given is not None
@@ -131,6 +135,9 @@ def _only_quantity(question: str, answer: str) -> Quantity | None:
     if len(answer) > _MAX_SENTENCE or HEDGE.search(answer) or _CALCULATION.search(answer):
         return None
     quantities = find_quantities(answer)
+    if quantities and any(map(str.isdigit, answer)) and not NUMBER_WORDS.keys().isdisjoint(_COUNT.findall(answer.lower())):
+        # Five seasons with 77 episodes.
+        return None
     if len({_key(quantity) for quantity in quantities}) > 1:
         asked = {quantity.value for quantity in find_quantities(question)}
         quantities = tuple(quantity for quantity in quantities if quantity.value not in asked)

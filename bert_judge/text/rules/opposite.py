@@ -124,7 +124,9 @@ def _difference(expected: Sequence[str], given: Sequence[str]) -> tuple[str, str
     is_denied = set(extra) <= _NEGATION_WORDS
     is_label = len(extra) == 1 and longer[-1] == extra[0] and bool(re.fullmatch(r"[a-z]|\d{1,3}", extra[0])) and longer is expected
     is_label = is_label and longer[-2].isalpha()
-    is_other_name = set(extra) <= set(_content()["distinguishing"]) and longer[0] == extra[0]
+    # The lower leg is a leg, and North Korea not Korea.
+    is_detail = longer is given and set(extra) <= {"upper", "lower"}
+    is_other_name = set(extra) <= set(_content()["distinguishing"]) and longer[0] == extra[0] and not is_detail
     if is_denied or is_label or is_other_name:
         return " ".join(given), " ".join(expected)
     return None

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bert_judge.runtime.package_data import read_yaml
-from bert_judge.text.extraction import unwrap
+from bert_judge.text.extraction import last_sentence, unwrap
 from bert_judge.text.normalization import normalize_words
 from bert_judge.text.options import parse_options
 from bert_judge.text.rules.decision import Decision
@@ -29,6 +29,7 @@ def decide_part(question: str, reference: str, answer: str) -> Decision | None:
     is_letter = len(letter) == 1 and letter.isalpha() and not expected.lower().endswith(letter)
     if is_letter and len(expected) > 3 and not parse_options(question):
         return Decision(False, "part", f"a single character: {answer.strip()}")
+    question = last_sentence(question)
     if _PLACE.fullmatch(expected):
         return _decide_place(question, expected, given)
     if _NAME.fullmatch(expected):

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from bert_judge.text.rules.decision import Decision
+from bert_judge.text.rules.identity import ASKS_WORDING
 
 MIN_WORDS, MAX_WORDS = 3, 25
 _WORD = re.compile(r"\d+(?:[.,]\d+)+|[^\W_]+(?:['’-][^\W_]+)*")
@@ -65,6 +66,8 @@ _SYMMETRIC_WORDS = frozenset(
 _PREPOSITIONS = frozenset(
     {"in", "on", "at", "from", "to", "with", "for", "during", "after", "before", "into", "by", "of", "through"}
 )
+# The signs of a formula are no words.
+_FORMULA = re.compile(r"[\\^=+<>]|\$[^$]+\$")
 _PASSIVE = frozenset({"is", "are", "was", "were", "be", "been", "being"})
 # Each says of the second what the other says of the first.
 _CONVERSES = tuple(
@@ -102,7 +105,8 @@ _CONVERSE_VERBS = {"beat": "lost", "beats": "loses", "defeated": "lost", "beaten
 
 def decide_roles(question: str, reference: str, answer: str) -> Decision | None:
     """Decide if both are sentences that have the same words in another order, or words with the converse meaning."""
-    expected, given = _split(reference), _split(answer)
+    fillers = frozenset() if ASKS_WORDING.search(question) else _FILLERS
+    expected, given = ([word for word in _split(text) if word not in fillers] for text in (reference, answer))
     if not (MIN_WORDS <= len(expected) <= MAX_WORDS and MIN_WORDS <= len(given) <= MAX_WORDS):
         return None
     if expected == given:
@@ -119,9 +123,9 @@ def decide_roles(question: str, reference: str, answer: str) -> Decision | None:
 
 
 def _split(text: str) -> list[str]:
-    if len(text) > 300:
+    if len(text) > 300 or _FORMULA.search(text):
         return []
-    return [word for word in _WORD.findall(text.casefold().replace("’", "'")) if word not in _FILLERS]
+    return _WORD.findall(text.casefold().replace("’", "'"))
 
 
 def _other_number(expected: Sequence[str], given: Sequence[str]) -> str:
@@ -216,10 +220,11 @@ def _compare_comparatives(expected: Sequence[str], given: Sequence[str]) -> bool
             return None
         subject = before[: before.index(comparative)]
         subject = [word for word in subject if word not in _PASSIVE]
-        sides.append((subject, comparative, after))
-    (first, comparative, second), (other_first, other_comparative, other_second) = sides
+        # Of "more dense" and "less compact", the adjective.
+        sides.append((subject, comparative, before[before.index(comparative) + 1 :], after))
+    (first, comparative, adjective, second), (other_first, other_comparative, other_adjective, other_second) = sides
     are_converse = any({comparative, other_comparative} == set(pair) for pair in _CONVERSES)
-    if not are_converse or not first or not other_first:
+    if not are_converse or not first or not other_first or adjective != other_adjective:
         return None
     # A verb may stand beside the subject: light travels.
     if other_first == second and first[: len(other_second)] == other_second:

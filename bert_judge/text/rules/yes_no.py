@@ -16,6 +16,8 @@ _NEGATIVE_QUESTION = re.compile(
     r"|nicht|n'est-ce pas)",
     re.IGNORECASE,
 )
+# What follows "no" and denies nothing itself.
+_ADDITION = re.compile(r"no,\s(?!.*(?:\b(?:not?|never|none|nobody|neither|cannot)\b|n['’]t\b)).*", re.IGNORECASE | re.DOTALL)
 # The answer takes back or restricts what it said first.
 _RESTRICTION = re.compile(
     r"\b(?:but|however|although|though|except|unless|depends|partly|partially|sometimes|not necessarily|or|maybe|aber"
@@ -51,6 +53,9 @@ def decide_yes_no(question: str, reference: str, answer: str) -> Decision | None
     if expected is None or len(answer) > MAX_CHARACTERS:
         return None
     given = read_polarity(answer)
+    if given is expected is False and _ADDITION.fullmatch(answer):
+        # "No, most of them are Buddhists." may be wrong about these.
+        return None
     if given is None or (_NEGATIVE_QUESTION.match(question) and _polarity_of_word(answer) is None):
         return None
     return Decision(given == expected, "yes_no", f"says {'yes' if given else 'no'}")

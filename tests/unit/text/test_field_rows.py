@@ -76,3 +76,14 @@ def test_rows_get_the_verdict_of_a_careful_person(file: Path, rules: Mapping[str
 
 def test_every_class_has_ten_rows_of_our_own() -> None:
     assert all(len(read_rows(file)) >= 10 for file in FOLDER.glob("*.jsonl"))
+
+
+def test_a_module_that_may_not_decide_leaves_the_row_to_those_behind_it() -> None:
+    both = {"correct", "incorrect"}
+    decisions = [
+        decide("Which numbers?", ["[1, 2]"], "[1, 2, 3]", allowed=allowed)
+        for allowed in (None, {"list": both}, {"list": ["correct"], "json": ["correct"]}, {})
+    ]
+    assert [decision and decision.module for decision in decisions] == ["json", "list", None, None]
+    decision = decide("How many?", ["5 km"], "5000 m", allowed={"number": ["correct"]})
+    assert decision and decision.module == "number"
