@@ -8,7 +8,7 @@ from typing import NamedTuple
 from bert_judge.runtime.keyed_random import KeyedRandom
 from bert_judge.tasks import Sample
 from bert_judge.tasks.demo import PEOPLE, answers_of_kind, is_person, similar_answers
-from bert_judge.text.number_words import TENS, UNITS
+from bert_judge.text.normalization import TENS, UNITS
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 # Zero to twenty.

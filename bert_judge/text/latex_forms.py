@@ -3,9 +3,11 @@
 import re
 import unicodedata
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 from bert_judge.runtime.package_data import read_yaml
+from bert_judge.text.extraction import last_sentence, phrase_pattern, strip_markup
 from bert_judge.text.latex import boxed
 from bert_judge.text.normalization import ARTICLES, POINTER, join_scales, normalize_words
 
@@ -68,6 +70,14 @@ _SHORT_WORD = re.compile(
     re.IGNORECASE,
 )
 _MODULAR = re.compile(r"\\equiv|\\[pb]?mod(?![a-z])|(?<![a-zA-Z])mod(?![a-zA-Z])")
+# Results in words. A reference of more words is no name of one.
+_MAX_NAME_WORDS = 5
+_ONLY_WORDS = re.compile(r"[^\W\d_]{2,}(?:[\s,'’-]+[^\W\d_]+)*")
+# A sentence with one of these may mean the opposite, or name alternatives.
+_MATH_HEDGE = re.compile(phrase_pattern("hedge"))
+_MATH_EXCEPTION = re.compile(
+    r"\s*(?:except|but|other than|besides|without|greater|less|such that|where|\\setminus|\\backslash|\\|≠|-\s*\{|with|if)"
+)
 
 
 def math_verify_forms(text: str) -> list[str]:
@@ -227,3 +237,46 @@ def _read_number_words(text: str) -> str:
             return numbers[0]
     text = _GROUPED.sub(lambda match: re.sub(r"\D", "", match[0]), text)
     return _SCALED.sub(lambda match: join_scales([match[1].replace(",", ""), (match[2] or match[3]).lower()])[0], text)
+
+
+def states_in_words(reference: str, answer: str) -> bool:
+    """Return whether a reference in words, or one that has a name in words, is what the last sentence of an answer says."""
+    reference, answer = strip_markup(reference), strip_markup(last_sentence(answer))
+    if statement := _name_statement(reference):
+        return _states(statement, answer)
+    if not _ONLY_WORDS.fullmatch(reference):
+        return False
+    # Not a part of another word: brother is no brother-in-law.
+    occurs = re.search(rf"(?<![\w-]){re.escape(reference)}(?![\w-])", answer, re.IGNORECASE)
+    return len(reference.split()) <= _MAX_NAME_WORDS and bool(occurs) and not _MATH_HEDGE.search(answer.casefold())
+
+
+def _name_statement(reference: str) -> str | None:
+    return next(
+        (
+            name
+            for name, (phrase, formula) in _statements().items()
+            if (phrase.fullmatch(reference) or formula.fullmatch(reference))
+        ),
+        None,
+    )
+
+
+def _states(statement: str, answer: str) -> bool:
+    phrase, formula = _statements()[statement]
+    if formula.fullmatch(answer):
+        return True
+    matches = list(phrase.finditer(answer))
+    return bool(matches) and not _MATH_EXCEPTION.match(answer, matches[-1].end())
+
+
+@cache
+def _statements() -> dict[str, tuple[re.Pattern[str], re.Pattern[str]]]:
+    """Return the patterns of the phrases and of the formulas of each statement."""
+    return {
+        name: (
+            re.compile("|".join(rf"(?<![a-zA-Z]){phrase}(?![a-zA-Z])" for phrase in forms["phrases"]), re.IGNORECASE),
+            re.compile("|".join(forms.get("formulas", [])) or r"(?!)"),
+        )
+        for name, forms in _TABLES["statements"].items()
+    }

@@ -10,11 +10,18 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from pathlib import Path
 
-from bert_judge.text.number_words import TENS, UNITS
-from bert_judge.text.units import write_unit_symbols
+from bert_judge.runtime.package_data import read_yaml
 from bert_judge.text.visible_text import strip_invisible
 
+# English words of the numbers from 0 to 99, for the judges that read them and the simulated models that write them.
+_SMALL_NUMBERS = (
+    "zero one two three four five six seven eight nine ten "
+    "eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
+)
+UNITS = tuple(_SMALL_NUMBERS.split())
+TENS = ("", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 ARTICLES = frozenset({"a", "an", "the"})
 NUMBER_WORDS = {word: str(number) for number, word in enumerate((*UNITS, "twenty"))}
 _TENS = {word: 10 * tens for tens, word in enumerate(TENS) if word}
@@ -128,6 +135,21 @@ _PLUS_SIGN = re.compile(r"\+(?=\.?\d)(?:(?<=[(\[,=<>:].)|(?<=[(\[,=<>:] .)|(?<!.
 _UNIT_POWER = re.compile(r"\^(?:(?<=[^\W\d_]{2}.)|(?<=\dm.)|(?<=\d m.))(?=\d)")
 _POWER = re.compile(r"\^|\*\*(?:(?<=\d..)|(?<=\d ..)) ?(?=-?\d)")
 
+# One spelling of the units after numbers: km and kilometers, °C and degrees Celsius, mph and miles per hour.
+_UNIT_NAMES: Mapping[str, list[str]] = read_yaml(Path(__file__).with_name("units.yaml"))
+_UNIT_SYMBOLS = {form: symbol for symbol, names in _UNIT_NAMES.items() for name in names for form in (name, f"{name}s")}
+_UNIT_SYMBOLS |= {symbol: symbol for symbol in _UNIT_NAMES}
+# Normalisation has read a second as an ordinal.
+_UNIT_SYMBOLS_AFTER_PER = _UNIT_SYMBOLS | {"2nd": "s"}
+_SPEEDS = {"mph": "mi h", "kph": "km h", "kmh": "km h"}
+_POWERS = {"square": "2", "sq": "2", "cubic": "3", "cu": "3"}
+_UNIT_WORDS = frozenset({*_UNIT_SYMBOLS, *_SPEEDS, *_POWERS, "degree", "degrees"}) - _UNIT_NAMES.keys()
+_ANY_UNIT = "|".join(sorted(_UNIT_SYMBOLS, key=len, reverse=True))
+_NUMBER_WITH_UNIT = re.compile(
+    rf"\d (?:(?P<speed>{'|'.join(_SPEEDS)})|(?:(?P<power>{'|'.join(_POWERS)}) )?(?:degrees? )?(?P<unit>{_ANY_UNIT})"
+    rf"(?: per (?P<per>{_ANY_UNIT}|2nd))?|degrees?)(?!\S)"
+)
+
 
 def _between_operands(space: str) -> str:
     """Return a condition on the operator before it: both operands are numbers, single letters or brackets."""
@@ -169,7 +191,7 @@ def normalize_words(text: str) -> list[str]:
     """Split a text into words without case, punctuation, articles and Latin accents, in linear time.
 
     Numbers written as words or as Roman numerals become digits; numbers lose thousands separators and superfluous zeros, and the
-    units after them become symbols (`units.py`). Symbols that distinguish answers are words, or part of one (C++). Articles and
+    units after them become symbols (`units.yaml`). Symbols that distinguish answers are words, or part of one (C++). Articles and
     punctuation are kept if there is nothing else.
     """
     if not text.isascii():
@@ -339,3 +361,27 @@ def _normalize_days(words: list[str]) -> list[str]:
             word = _MONTHS[word]
         days.append(word)
     return days
+
+
+def write_unit_symbols(words: list[str]) -> list[str]:
+    """Write the units after numbers as symbols, and speeds as normalisation splits m/s and km/h.
+
+    >>> write_unit_symbols("5 kilometers in 3 hours and 10 square meters at 60 miles per hour".split())
+    ['5', 'km', 'in', '3', 'h', 'and', '10', 'm2', 'at', '60', 'mi', 'h']
+    """
+    if _UNIT_WORDS.isdisjoint(words):
+        return words
+    return _NUMBER_WITH_UNIT.sub(lambda match: f"{match[0][0]} {_unit_symbol(match)}", " ".join(words)).split()
+
+
+def _unit_symbol(match: re.Match[str]) -> str:
+    """Return the symbol of the unit behind a digit; a degree alone has none, as normalisation drops °."""
+    if match["speed"]:
+        return _SPEEDS[match["speed"]]
+    if not match["unit"]:
+        return ""
+    unit = _UNIT_SYMBOLS[match["unit"]] + _POWERS.get(match["power"], "")
+    if not match["per"]:
+        return unit
+    per = _UNIT_SYMBOLS_AFTER_PER[match["per"]]
+    return f"{unit} / {per}" if len(unit) == len(per) == 1 else f"{unit} {per}"

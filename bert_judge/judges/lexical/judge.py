@@ -18,8 +18,15 @@ from bert_judge.text import choices, extraction
 from bert_judge.text.answer_text import read_answer, read_references
 from bert_judge.text.extraction import is_same_text, names_another_unit, unwrap
 from bert_judge.text.latex import find_boxes
-from bert_judge.text.latex_forms import find_expression, has_formulas, is_formula, remove_asides, rewrite_notation, strip_short_word
-from bert_judge.text.math_words import states_in_words
+from bert_judge.text.latex_forms import (
+    find_expression,
+    has_formulas,
+    is_formula,
+    remove_asides,
+    rewrite_notation,
+    states_in_words,
+    strip_short_word,
+)
 from bert_judge.text.math_worker import MathResult, MathVerifier
 from bert_judge.text.normalization import drop_percent, join_scales, normalize_words, split_words
 from bert_judge.text.options import Expectation, expected_choice, match_option, name_option, write_letters

@@ -19,16 +19,12 @@ from bert_judge.text.rules.date import decide_date, decide_part_of_date
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.formula import decide_formula
 from bert_judge.text.rules.identifier import decide_identifier
-from bert_judge.text.rules.identity import decide_identical
 from bert_judge.text.rules.members import decide_members
-from bert_judge.text.rules.mention import decide_mention
-from bert_judge.text.rules.no_answer import decide_no_answer
 from bert_judge.text.rules.number import decide_number
-from bert_judge.text.rules.opposite import decide_opposite
-from bert_judge.text.rules.option import decide_option
-from bert_judge.text.rules.part import decide_part
 from bert_judge.text.rules.roles import decide_roles
 from bert_judge.text.rules.structure import decide_structure
+from bert_judge.text.rules.whole_answer import decide_mention, decide_no_answer, decide_option
+from bert_judge.text.rules.wording import decide_identical, decide_opposite, decide_part
 from bert_judge.text.rules.yes_no import decide_yes_no
 
 __all__ = ["MODULES", "Decision", "Module", "decide"]

@@ -2,104 +2,25 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
+from bert_judge.runtime.package_data import read_yaml
 from bert_judge.text.rules.decision import Decision
-from bert_judge.text.rules.identity import ASKS_WORDING
+from bert_judge.text.rules.wording import ASKS_WORDING
 
 MIN_WORDS, MAX_WORDS = 3, 25
 _WORD = re.compile(r"\d+(?:[.,]\d+)+|[^\W_]+(?:['’-][^\W_]+)*")
 _FILLERS = frozenset({"the", "a", "an", "because", "that", "it", "so"})
-# Between two that may be exchanged.
-_SYMMETRIC = frozenset(
-    [
-        "and",
-        "or",
-        "is",
-        "are",
-        "was",
-        "were",
-        "equals",
-        "with",
-        "both",
-        "plus",
-        "times",
-        "between",
-        "vs",
-        "versus",
-        "to",
-        "of",
-        "in",
-    ]
-)
-_SYMMETRIC_WORDS = frozenset(
-    [
-        "married",
-        "met",
-        "meets",
-        "equal",
-        "equals",
-        "same",
-        "different",
-        "similar",
-        "differs",
-        "differ",
-        "adjacent",
-        "near",
-        "borders",
-        "parallel",
-        "perpendicular",
-        "joined",
-        "merged",
-        "plus",
-        "synonym",
-        "friend",
-        "friends",
-        "twin",
-        "twins",
-        "orthogonal",
-        "neighbour",
-        "neighbor",
-        "resembles",
-    ]
-)
+_TABLES: Mapping[str, list[str]] = read_yaml(Path(__file__).parents[1] / "roles.yaml")
+_SYMMETRIC, _SYMMETRIC_WORDS = (frozenset(_TABLES[name]) for name in ("symmetric", "symmetric_words"))
+_CONVERSES = [tuple(pair.split("/")) for pair in _TABLES["converses"]]
 _PREPOSITIONS = frozenset(
     {"in", "on", "at", "from", "to", "with", "for", "during", "after", "before", "into", "by", "of", "through"}
 )
 # The signs of a formula are no words.
 _FORMULA = re.compile(r"[\\^=+<>]|\$[^$]+\$")
 _PASSIVE = frozenset({"is", "are", "was", "were", "be", "been", "being"})
-# Each says of the second what the other says of the first.
-_CONVERSES = tuple(
-    tuple(pair.split("/"))
-    for pair in [
-        "faster/slower",
-        "larger/smaller",
-        "bigger/smaller",
-        "greater/less",
-        "more/less",
-        "more/fewer",
-        "higher/lower",
-        "taller/shorter",
-        "longer/shorter",
-        "older/younger",
-        "heavier/lighter",
-        "hotter/colder",
-        "warmer/cooler",
-        "stronger/weaker",
-        "richer/poorer",
-        "earlier/later",
-        "before/after",
-        "above/below",
-        "better/worse",
-        "closer/farther",
-        "cheaper/pricier",
-        "brighter/dimmer",
-        "denser/lighter",
-        "north/south",
-        "east/west",
-    ]
-)
 _CONVERSE_VERBS = {"beat": "lost", "beats": "loses", "defeated": "lost", "beaten": "lost"}
 
 

@@ -1,4 +1,6 @@
-"""A short reference, and an answer that differs in one word, prefix or sign and means something else (`opposites.yaml`)."""
+"""The wording of a short reference: the same words, a part of them, or one word, prefix or sign that means the opposite."""
+
+from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
@@ -7,9 +9,76 @@ from pathlib import Path
 from typing import Any
 
 from bert_judge.runtime.package_data import read_yaml
-from bert_judge.text.extraction import strip_markup, unwrap
-from bert_judge.text.normalization import normalize_words
+from bert_judge.text.extraction import is_same_text, last_sentence, strip_markup, unwrap
+from bert_judge.text.normalization import normalize, normalize_words
+from bert_judge.text.options import parse_options
 from bert_judge.text.rules.decision import Decision
+
+# Only letters: symbols and digits have rules of their own.
+_ONLY_WORDS = re.compile(r"[^\W\d_]{2,}(?:[\s_.'’-]+[^\W\d_]+){0,9}")
+ASKS_WORDING = re.compile(r"\b(?:exact|literal|verbatim|word for word|wording|wortlaut|textuel)", re.IGNORECASE)
+
+
+def decide_identical(question: str, reference: str, answer: str) -> Decision | None:
+    """Decide if both texts are the same up to white space, wrapping and, of words, case and articles: **the female** and Female."""
+    if is_same_text(reference, answer):
+        return Decision(True, "identical", "repeats the reference")
+    if len(answer) > 2 * len(reference) + 10 or ASKS_WORDING.search(question):
+        return None
+    texts = [strip_markup(text) for text in (reference, answer)]
+    if all(map(_ONLY_WORDS.fullmatch, texts)) and _fold(texts[0]) == _fold(texts[1]):
+        return Decision(True, "identical", "the same words")
+    return None
+
+
+def _fold(text: str) -> str:
+    return normalize(text.replace("_", " "))
+
+
+_PARTS: Mapping[str, Any] = read_yaml(Path(__file__).parents[1] / "parts.yaml")
+_ASKS = {name: re.compile(rf"\b(?:{'|'.join(words)})\b", re.IGNORECASE) for name, words in _PARTS.items()}
+_PLACE = re.compile(r"[A-ZÀ-Þ][\w.'’ -]+,\s(?:[A-ZÀ-Þ][\w.'’ -]+)")
+_NAME = re.compile(r"[A-ZÀ-Þ][\w.'’-]+(?:\s[A-ZÀ-Þ][\w.'’-]*){1,3}")
+MAX_PART_CHARACTERS = 60
+
+
+def decide_part(question: str, reference: str, answer: str) -> Decision | None:
+    """Decide if the answer is a part of a place (Paris, France) or of a name, or a single character of a longer reference."""
+    if not reference or len(reference) > MAX_PART_CHARACTERS or len(answer) > MAX_PART_CHARACTERS:
+        return None
+    expected, given = unwrap(reference), normalize_words(unwrap(answer))
+    letter = "".join(given)
+    is_letter = len(letter) == 1 and letter.isalpha() and not expected.lower().endswith(letter)
+    if is_letter and len(expected) > 3 and not parse_options(question):
+        return Decision(False, "part", f"a single character: {answer.strip()}")
+    question = last_sentence(question)
+    if _PLACE.fullmatch(expected):
+        return _decide_place(question, expected, given)
+    if _NAME.fullmatch(expected):
+        return _decide_name(question, expected, given)
+    return None
+
+
+def _decide_place(question: str, expected: str, given: list[str]) -> Decision | None:
+    first, last = (normalize_words(part) for part in (expected.split(",")[0], expected.split(",")[-1]))
+    for small, large, asked, reverse in (("town", "land", first, last), ("land", "town", last, first)):
+        if _ASKS[small].search(question) and not _ASKS[large].search(question):
+            if given == asked:
+                return Decision(True, "part", f"the part that was asked for: {' '.join(given)}")
+            if given == reverse and small == "town":
+                return Decision(False, "part", f"less than was asked for: {' '.join(given)} of {expected}")
+    return None
+
+
+def _decide_name(question: str, expected: str, given: list[str]) -> Decision | None:
+    words = normalize_words(expected)
+    for asked, word in (("last_name", words[-1:]), ("first_name", words[:1])):
+        if _ASKS[asked].search(question) and not _ASKS["full_name"].search(question):
+            return Decision(True, "part", f"the part that was asked for: {word[0]}") if given == word else None
+    if _ASKS["full_name"].search(question) and given and set(given) < set(words):
+        return Decision(False, "part", f"less than was asked for: {' '.join(given)} of {expected}")
+    return None
+
 
 MAX_REFERENCE_WORDS, MAX_ANSWER_WORDS = 5, 12
 MAX_CHARACTERS = 120

@@ -1,0 +1,104 @@
+"""The modules that read all references: an answer that abstains, that chooses an option, or that only mentions the reference."""
+
+import re
+from collections.abc import Sequence
+from functools import cache
+
+from bert_judge.text.abstention import declines, find_decline, is_none, states_no_answer
+from bert_judge.text.choices import extract_choice, find_repeated_options
+from bert_judge.text.extraction import extract_final_answer, phrase_pattern, phrases, strip_markup
+from bert_judge.text.latex import boxed
+from bert_judge.text.options import UNLISTED, expected_choice, write_letters
+from bert_judge.text.rules.decision import Decision
+
+# A longer text may explain why there is no answer, in other words.
+MAX_ANSWER_WORDS, MAX_ANSWER_CHARACTERS = 12, 400
+# What somebody says of himself is not about the source: "I have no comment".
+_FIRST_PERSON = re.compile(r"\W*(?:i\b|i['’]|ich\b|je\b|j['’]|我)", re.IGNORECASE)
+_DENIAL = re.compile(
+    r"\b(?:no|not|none|never|nobody|nothing|without|neither|nor|cannot|un\w+)\b|n['’]t\b|[?]|没|不|無|无|kein|nicht|ne |no ",
+    re.IGNORECASE,
+)
+
+
+def decide_no_answer(question: str, references: Sequence[str], text: str) -> Decision | None:
+    """Decide correct if the answer abstains too, incorrect if it is a short text that names something."""
+    # Of several references, one that declines may be the exception.
+    if 2 * sum(map(states_no_answer, references)) < max(len(references), 1):
+        return None
+    if any(map(is_none, references)):
+        # "None" may be the name of a quantity or of nobody, and is no statement about the source.
+        if is_none(text):
+            return Decision(True, "no_answer", "both say none")
+    elif len(text) <= MAX_ANSWER_CHARACTERS and declines(text) and text.strip():
+        return Decision(True, "no_answer", "both say that there is no answer")
+    is_known = all(states_no_answer(reference) and not _FIRST_PERSON.match(reference) for reference in references)
+    if is_known and 0 < len(text.split()) <= MAX_ANSWER_WORDS and not _denies(text):
+        return Decision(False, "no_answer", "names something where there is no answer")
+    return None
+
+
+def _denies(text: str) -> bool:
+    return bool(_DENIAL.search(text)) or find_decline(text) is not None or is_none(text) or declines(text)
+
+
+# A program whose output is the answer: each branch names another option.
+_PROGRAM = re.compile(r"^\s*(?:print\(|return\b|def \w+\()", re.MULTILINE)
+
+
+def decide_option(question: str, references: Sequence[str], text: str) -> Decision | None:
+    """Decide by the letters of the options that a text chooses; several options that are one answer must be chosen together."""
+    expected = expected_choice(question, tuple(references))
+    if expected is None or expected.options is UNLISTED or _PROGRAM.search(text):
+        return None
+    lettered = write_letters(text, expected.labels)
+    if choice := extract_choice(lettered, expected.options):
+        correct = choice in expected.correct
+        contrast = "" if correct else f", not {' or '.join(sorted(expected.correct))}"
+        return Decision(correct, "option", f"option {choice}{contrast}")
+    if find_repeated_options(lettered, expected.options):
+        return Decision(False, "option", "repeats all options and chooses none")
+    return None
+
+
+_MAX_LABEL = 60
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+
+
+def decide_mention(question: str, references: Sequence[str], text: str) -> Decision | None:
+    """Decide against an answer that is only an announcement, that is cut within its plan, or that has the word in another sense."""
+    if len(text) <= _MAX_LABEL and _announcement_pattern().fullmatch(text):
+        return Decision(False, "mention", "announces an answer and gives none")
+    if _unfinished_pattern().search(text[-30:]) and _plan_pattern().match(text):
+        if extract_final_answer(text) is None and boxed(text) is None:
+            return Decision(False, "mention", "stops before it answers")
+        return None
+    if all(_is_other_word(strip_markup(reference), text) for reference in references):
+        return Decision(False, "mention", f"the word, but not the name {strip_markup(references[0])}")
+    return None
+
+
+def _is_other_word(reference: str, text: str) -> bool:
+    """Return whether a text has a name that is also a common word (May, US), only in another case."""
+    if reference.casefold() not in phrases()["common_word"] or reference.islower() or text.islower():
+        return False
+    words = _WORD.findall(text)
+    return len(words) > 2 and reference not in words and reference.casefold() in map(str.casefold, words)
+
+
+@cache
+def _announcement_pattern() -> re.Pattern[str]:
+    return re.compile(
+        rf"\W*(?:(?:so|thus|therefore),?\s)?(?:the\s)?{phrase_pattern('answer_english')}(?:\s{phrase_pattern('copula_english')})?\W*",
+        re.IGNORECASE,
+    )
+
+
+@cache
+def _unfinished_pattern() -> re.Pattern[str]:
+    return re.compile(rf"{phrase_pattern('unfinished')}\s*\Z|[,(]\s*\Z", re.IGNORECASE)
+
+
+@cache
+def _plan_pattern() -> re.Pattern[str]:
+    return re.compile(rf"\W*{phrase_pattern('plan', 'plan_without_spaces')}", re.IGNORECASE)
