@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from bert_judge import __version__
-from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.errors import InputError, describe_missing
 from bert_judge.runtime.logs import escape_controls, limit_garbage_collection
 
 # Command → its function, or its group of commands, in this folder, and its line in `bert-judge --help`.
@@ -71,6 +71,10 @@ class _Group(TyperGroup):
         except InputError as error:
             lines: list[str] = str(error).splitlines()
             cause: Exception = error
+        except ModuleNotFoundError as error:
+            if (line := describe_missing(error.name)) is None:
+                raise
+            lines, cause = [line], error
         except OSError as error:
             # A full disk or a folder without permission is no bug; a broken pipe has no file name.
             if error.filename is None:

@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 
 from bert_judge.cli.options import Judges
-from bert_judge.runtime.errors import InputError, pip_install
 from bert_judge.runtime.logs import job_log
 
 
@@ -29,11 +28,9 @@ def serve(
     On SIGTERM or Ctrl-C, accepted requests are answered before the server exits.
     """
     with job_log(None, offline=False):
-        try:
-            from bert_judge.serve import server
-            from bert_judge.serve.limits import Limits
-        except ModuleNotFoundError as error:
-            raise InputError(f"serve: {error.name} is not installed; {pip_install('serve')}") from error
+        # Imported lazily, so that `--help` responds at once.
+        from bert_judge.serve import server
+        from bert_judge.serve.limits import Limits
 
         server.serve(
             host=host,

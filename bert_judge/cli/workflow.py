@@ -5,6 +5,7 @@ Snakemake's own summary tells which jobs are up to date; `plan` translates it in
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shlex
@@ -22,7 +23,7 @@ from bert_judge.cli.options import DataFolder, Settings, parse_settings, read_co
 from bert_judge.cli.terminal import console, echo, format_number, log, make_table
 from bert_judge.config import files as config_files
 from bert_judge.plan import build_plan
-from bert_judge.runtime.errors import ConfigError, InputError, suggest
+from bert_judge.runtime.errors import ConfigError, InputError, describe_missing, suggest
 
 if TYPE_CHECKING:
     from bert_judge.evaluation.forecast import PendingWork
@@ -81,6 +82,8 @@ def snakemake_command(
     snakemake: str = "",
 ) -> list[str]:
     """Return the command line of Snakemake; the arguments are the options of `run`."""
+    if importlib.util.find_spec("snakemake") is None:
+        raise InputError(describe_missing("snakemake") or "")
     output = (directory or Path()).absolute()
     existing = next(path for path in (output, *output.parents) if path.exists())
     if not os.access(existing, os.W_OK):

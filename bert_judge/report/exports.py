@@ -1,18 +1,20 @@
 """Export standings and ranks: Markdown for a README, CSV for a spreadsheet, LaTeX for a paper, and a plot of accuracies."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import matplotlib
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from bert_judge import tables
 from bert_judge.report.format import TABLE_FORMATS, estimate_cell, format_table, is_known, models_by_judge, percent
 from bert_judge.report.sections import PALETTE, JudgeView, judge_views, lead_judge
 from bert_judge.runtime.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 def export_standings(path: str | Path, form: str, task: str | None = None) -> str:
@@ -105,6 +107,9 @@ def save_standings_plot(standings: Path, path: Path) -> None:
     defaults: dict[str, Any] = {"judges": sorted(table["judge"].unique()), "gold": None, "trained": [], "kinds": {}}
     views = judge_views(defaults | json.loads(tables.provenance(standings).get("spec", "{}")))
     names = table.loc[table["judge"] == lead_judge(views), "model"].tolist()
+    import matplotlib
+    from matplotlib.figure import Figure
+
     with matplotlib.rc_context({"svg.hashsalt": "standings", "font.size": 9}):
         figure = Figure(figsize=(8, 1.2 + len(names) * (0.16 * len(views) + 0.14)), layout="constrained")
         axes = figure.subplots()

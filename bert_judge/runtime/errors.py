@@ -32,6 +32,22 @@ def suggest(name: str, known_names: Iterable[str]) -> str:
     return f"choose one of: {', '.join(known_names)}" if known_names else "there are none"
 
 
+# Package that only some commands need → the extra that brings it.
+EXTRA_OF = {
+    **dict.fromkeys(("accelerate", "lightgbm", "peft", "sklearn", "skops", "torch", "transformers"), "train"),
+    **dict.fromkeys(("matplotlib", "snakemake"), "workflow"),
+    **{"datasets": "hub", "openai": "llm"},
+}
+
+
+def describe_missing(module: str | None) -> str | None:
+    """Return the line for a module that is not installed; None if no extra brings it."""
+    package = (module or "").partition(".")[0]
+    if (extra := EXTRA_OF.get(package)) is None:
+        return None
+    return f"this needs {package}, which the plain installation does not have; add the extra {extra}: {pip_install(extra)}"
+
+
 def pip_install(extra: str) -> str:
     """Return the command that installs what is missing of an extra, wherever bert-judge itself was installed from."""
     requirements = [Requirement(line) for line in importlib.metadata.requires("bert-judge") or [] if "extra ==" in line]

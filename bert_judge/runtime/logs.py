@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.errors import InputError, describe_missing
 
 FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 # Progress bars make a log file unreadable. The libraries read these variables on import.
@@ -51,8 +51,8 @@ def job_log(path: str | Path | None, offline: bool = True) -> Iterator[None]:
         offline: keep the Hugging Face libraries offline. Only the stage that downloads passes False.
 
     Raises:
-        SystemExit: 1 for an `InputError`, after printing `error: …` for each of its lines on stderr; 130 after Ctrl-C. Other
-            exceptions propagate, with their traceback in the log.
+        SystemExit: 1 for an `InputError` or a missing package of an extra, after printing `error: …` for each line on stderr; 130
+            after Ctrl-C. Other exceptions propagate, with their traceback in the log.
     """
     disable_progress_bars()
     limit_garbage_collection()
@@ -62,8 +62,12 @@ def job_log(path: str | Path | None, offline: bool = True) -> Iterator[None]:
     with _attached(handler):
         try:
             yield
-        except InputError as error:
-            for line in str(error).splitlines():
+        except (InputError, ModuleNotFoundError) as error:
+            message = describe_missing(error.name) if isinstance(error, ModuleNotFoundError) else str(error)
+            if message is None:
+                log.exception("the job failed")
+                raise
+            for line in message.splitlines():
                 if path is not None:
                     log.error(line)
                 # One write: jobs share this stream, and `print` writes line ends separately.

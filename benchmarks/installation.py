@@ -1,0 +1,128 @@
+"""Size and speed of the plain installation, in an environment of its own.
+
+    python benchmarks/installation.py [--keep FOLDER]
+
+Builds the wheel, installs it into an empty environment (`pip install --no-compile`, from the configured index) and prints packages
+and megabytes, without pip and setuptools, which every environment has, and processor seconds and peak memory of `--help` and of the
+first verdict on a file with one row that the encoder reads. With BERT_JUDGE_DATA, it compares scores in float32 and the verdicts of
+the automatic choice with those of torch in float32, on 3,000 rows of five files, in the environment that runs this script. Exits
+with code 1 if a limit is exceeded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import compileall
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+ROW = {
+    "question": "Why do leaves change color in autumn?",
+    "reference": "Chlorophyll breaks down and other pigments become visible",
+    "answer": "The green pigment decays, so that the yellow and red ones show",
+}
+NOT_COUNTED = ("pip", "setuptools", "pkg_resources", "_distutils_hack")
+LIMITS = {"packages": 60.0, "megabytes": 700.0, "help, s": 0.3, "verdict, s": 2.0, "verdict, MB": 400.0}
+FILES = ("nq_open_human", "truthfulqa_human", "sra_scientsbank", "gsm8k_44_models", "simpleqa_czech")
+ROWS_PER_FILE = 600
+MAX_SCORE_DIFFERENCE = 1e-3
+PREDICT = """
+import json, sys
+from bert_judge.judges.bert.judge import BERTJudge
+rows = json.load(open(sys.argv[1], encoding="utf-8"))
+judge = BERTJudge(**json.loads(sys.argv[2]))
+json.dump(judge.predict(*rows), open(sys.argv[3], "w"))
+"""
+
+
+def install(environment: Path) -> Path:
+    """Install the wheel of this checkout; return the environment's Python."""
+    venv.create(environment, with_pip=True)
+    python = environment / "bin" / "python"
+    pip = [str(python), "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "wheel", "--no-deps", "-w", str(environment / "wheel"), str(ROOT)], check=True)
+    [wheel] = (environment / "wheel").glob("*.whl")
+    subprocess.run([*pip, "install", "--no-compile", "-c", str(ROOT / "constraints.txt"), str(wheel)], check=True)
+    return python
+
+
+def measure_size(packages: Path) -> tuple[int, float]:
+    """Return the number of packages and their megabytes."""
+    names = [path.name for path in packages.glob("*.dist-info") if not path.name.startswith(NOT_COUNTED)]
+    files = [path for path in packages.rglob("*") if path.is_file() and path.relative_to(packages).parts[0] not in NOT_COUNTED]
+    return len(names), sum(path.stat().st_size for path in files) / 1e6
+
+
+def measure(command: list[str], folder: Path) -> tuple[float, float]:
+    """Run a command; return its processor seconds and peak megabytes, the largest process counting."""
+    code = (
+        "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL); "
+        "used = resource.getrusage(resource.RUSAGE_CHILDREN); print(used.ru_utime + used.ru_stime, used.ru_maxrss)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *command], cwd=folder, capture_output=True, text=True, check=True)
+    seconds, kilobytes = map(float, done.stdout.split())
+    return seconds, kilobytes * 1024 / 1e6
+
+
+def compare_scores(python: Path, data: Path, folder: Path) -> tuple[int, float, int]:
+    """Return the number of rows, the largest difference of scores from torch's, and the number of other verdicts.
+
+    Scores are compared in float32; the verdicts are those of the automatic choice, which rounds, and rechecks close ones.
+    """
+    import pandas as pd
+
+    parts = [pd.read_parquet(data / f"{name}.parquet", columns=["question", "references", "candidate"]) for name in FILES]
+    frame = pd.concat([part.sample(min(ROWS_PER_FILE, len(part)), random_state=0) for part in parts])
+    rows = [frame["question"].tolist(), [list(texts) for texts in frame["references"]], frame["candidate"].tolist()]
+    (folder / "rows.json").write_text(json.dumps(rows), "utf-8")
+    scores = []
+    for interpreter, settings in (
+        (str(python), {"precision": "float32"}),
+        (str(python), {}),
+        (sys.executable, {"backend": "torch", "precision": "float32"}),
+    ):
+        output = folder / "scores.json"
+        subprocess.run([interpreter, "-c", PREDICT, str(folder / "rows.json"), json.dumps(settings), str(output)], check=True)
+        scores.append(json.loads(output.read_text("utf-8")))
+    exact, automatic, expected = scores
+    difference = max(abs(a - b) for a, b in zip(exact, expected, strict=True))
+    verdicts = sum((a >= 0.5) != (b >= 0.5) for a, b in zip(automatic, expected, strict=True))
+    return len(expected), difference, verdicts
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--keep", type=Path, help="folder of the environment, which is kept; by default a temporary one")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        environment, folder = options.keep or Path(temporary) / "environment", Path(temporary)
+        python = install(environment.absolute())
+        [packages] = environment.glob("lib/python3*/site-packages")
+        results = dict(zip(("packages", "megabytes"), measure_size(packages), strict=True))
+        (folder / "answers.jsonl").write_text(json.dumps(ROW) + "\n", "utf-8")
+        program, score = str(python.with_name("bert-judge")), ["score", "answers.jsonl", "--force"]
+        for arguments in (["--help"], score):
+            # The first call compiles the modules.
+            measure([program, *arguments], folder)
+        results["help, s"], _ = measure([program, "--help"], folder)
+        results["verdict, s"], results["verdict, MB"] = measure([program, *score], folder)
+        for name, value in results.items():
+            print(f"{name}: {value:.4g} (at most {LIMITS[name]:g})", flush=True)
+        failed = [name for name, value in results.items() if value > LIMITS[name]]
+        if data := os.environ.get("BERT_JUDGE_DATA"):
+            count, difference, verdicts = compare_scores(python, Path(data), folder)
+            print(f"{count} rows: scores differ from torch's by at most {difference:.1e}, {verdicts} verdicts differ")
+            failed += ["scores"] if difference > MAX_SCORE_DIFFERENCE or verdicts else []
+        compileall.compile_dir(packages, quiet=2)
+        print(f"megabytes with all modules compiled, as pip does by default: {measure_size(packages)[1]:.0f}")
+    sys.exit(f"exceeded: {', '.join(failed)}" if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
