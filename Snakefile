@@ -44,97 +44,14 @@ wildcard_constraints:
     keep=r"[\d.]+",
 
 
-rule prepare:
-    input:
-        expand("results/prepared/{asset}.json", asset=PLAN.assets),
+for target in graph.TARGETS:
 
-
-rule candidates:
-    input:
-        table_paths(CANDIDATES, answer_tables()),
-
-
-rule labels:
-    input:
-        table_paths(LABELS, label_tables()),
-
-
-rule datasets:
-    input:
-        expand("results/datasets/{dataset}/{part}", dataset=PLAN.config.datasets, part=DATASET_FILES),
-        expand("results/datasets/{dataset}/overlap/{task}.json", dataset=PLAN.config.datasets, task=PLAN.config.tasks.test),
-
-
-rule judges:
-    input:
-        expand("results/judges/{judge}/judge.json", judge=trained_judges()),
-        expand("results/judges/{judge}/{part}", judge=PLAN.judges("probe"), part=["probe.json", "README.md"]),
-        expand("results/judges/{judge}/cascade.json", judge=PLAN.judges("cascade")),
-        expand("results/judges/{judge}/judge.json", judge=PLAN.trained_pair_judges),
-
-
-rule students:
-    input:
-        expand("results/students/{model}/manifest.json", model=PLAN.students),
-        student_files(),
-
-
-rule scores:
-    input:
-        table_paths("scores/{model}/{task}", PLAN.score_tables),
-
-
-rule standings:
-    input:
-        STANDINGS_FILES,
-
-
-rule audit:
-    input:
-        audit_files(),
-
-
-rule certificate:
-    input:
-        [path for path in AUDIT_TABLES if path in audit_files()],
-
-
-rule attacks:
-    input:
-        attack_files(),
-
-
-rule pairs:
-    input:
-        [path for name in PLAN.config.pairs for path in pair_files(name)],
-
-
-rule preferences:
-    input:
-        preference_files(),
-
-
-rule ranks:
-    input:
-        rank_files(),
-        ["results/ranks.csv", "results/ranks.md"] if PLAN.ranked_sets else [],
-
-
-rule report:
-    input:
-        "results/report.html",
-        STANDINGS_FILES,
-        EXPORTS,
-
-
-rule all:
-    default_target: True
-    input:
-        rules.report.input,
-        rules.scores.input,
-        rules.judges.input,
-        rules.preferences.input,
-        rules.ranks.input,
+    rule:
+        name:
+            target
+        default_target: target == "all"
+        input:
+            PLAN.target_files(target),
 
 
 onstart:

@@ -55,7 +55,7 @@ def main() -> int:
     options = parser.parse_args()
     run = config_files.load([train_general.CONFIG])
     train_general.build_test_tables(run, options.files, options.cores)
-    spec = build_plan(run, [train_general.CONFIG]).judge_spec(train_general.JUDGE)
+    spec = build_plan(run, [train_general.CONFIG]).training_spec(train_general.JUDGE)
     data = train_general.build_dataset(spec, options.cores)
     spec = {**spec, "training": {**spec["training"], "epochs": 1.0}}
     lines = []

@@ -103,7 +103,7 @@ def main() -> None:
         parser.add_argument(f"--{name.replace('_', '-')}", type=type(default), default=default)
     options = vars(parser.parse_args())
     folder, baselines = options.pop("probe"), options.pop("baselines")
-    spec = json.loads((folder / "probe.json").read_text("utf-8"))["spec"]
+    spec = json.loads((folder / "judge.json").read_text("utf-8"))["spec"]
     features = next(iter(spec["features"].values()))
     if len(spec["features"]) > 1:
         # A baseline is one model with one prompt, not one per aspect.

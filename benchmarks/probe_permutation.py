@@ -28,7 +28,7 @@ def main() -> None:
     parser.add_argument("probe", type=Path)
     parser.add_argument("--times", type=int, default=5)
     options = parser.parse_args()
-    card = json.loads((options.probe / "probe.json").read_text("utf-8"))
+    card = json.loads((options.probe / "judge.json").read_text("utf-8"))
     spec = card["spec"]
     rows = tables.read(f"results/datasets/{spec['dataset']}/train.parquet", tables.DATASET)
     lines = []

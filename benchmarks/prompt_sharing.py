@@ -72,7 +72,7 @@ def main() -> None:
     parser.add_argument("--pooling", nargs="+", choices=("mean", "last", "min", "max"), default=["mean", "last"])
     parser.add_argument("--classifiers", nargs="+", default=["logistic"])
     options = parser.parse_args()
-    spec = json.loads((options.probe / "probe.json").read_text("utf-8"))["spec"]
+    spec = json.loads((options.probe / "judge.json").read_text("utf-8"))["spec"]
     spec |= {"classifiers": options.classifiers, "max_concat_layers": 1}
     folder = Path("results/datasets", spec["dataset"])
     rows, num_train = read_rows(folder / "train.parquet", folder / "validation.parquet")

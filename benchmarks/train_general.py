@@ -134,7 +134,7 @@ def main() -> int:
         return 0
     run = config_files.load([CONFIG])
     if options.measure is None:
-        spec = build_plan(run, [CONFIG]).judge_spec(JUDGE)
+        spec = build_plan(run, [CONFIG]).training_spec(JUDGE)
         spec = {**spec, "backbone": options.backbone or spec["backbone"]}
         train(run, spec, options.leave_sources or 2, options.cores, None if options.leave_sources else options.output)
     if not options.leave_sources:

@@ -2,7 +2,7 @@ if PLAN.config.attacks:
 
     rule make_attacks:
         input:
-            table="results/tasks/{task}.parquet",
+            inputs_of(lambda task: PLAN.candidates_inputs(plan.ATTACKS, task)),
         output:
             # A candidates table, so that the label rules apply to it.
             candidates=update(f"results/candidates/{plan.ATTACKS}/{{task}}.parquet"),
@@ -28,12 +28,7 @@ if PLAN.config.attacks:
 
     rule measure_attacks:
         input:
-            candidates=expand(f"results/candidates/{plan.ATTACKS}/{{task}}.parquet", task=PLAN.attack_tasks),
-            attacks=expand("results/attacks/families/{task}.parquet", task=PLAN.attack_tasks),
-            labels=table_paths(
-                LABELS,
-                [(judge, plan.ATTACKS, task) for judge in PLAN.config.attacks.judges for task in PLAN.attack_tasks],
-            ),
+            inputs_of(PLAN.attack_rates_inputs),
         output:
             rates=update("results/attacks/rates.parquet"),
             examples=update("results/attacks/examples.parquet"),

@@ -2,8 +2,7 @@ if PLAN.config.audit:
 
     rule draw_audit:
         input:
-            scores=table_paths("scores/{model}/{task}", PLAN.score_tables),
-            labels=audit_labels(),
+            inputs_of(PLAN.audit_inputs),
         output:
             sheet=update("results/audit/sheet.csv"),
             page=update("results/audit/sheet.html"),
@@ -26,11 +25,9 @@ if PLAN.config.audit:
 
     rule correct_accuracies:
         input:
-            scores=table_paths("scores/{model}/{task}", PLAN.score_tables),
-            labels=audit_labels(),
-            attacks=attack_files(),
+            inputs_of(PLAN.corrected_inputs),
         output:
-            [update(path) for path in AUDIT_TABLES],
+            [update(path) for path in graph.AUDIT_TABLES],
         log:
             "<logs>/audit/corrected.log",
         benchmark:

@@ -3,7 +3,7 @@
 
 rule simulate_candidates:
     input:
-        table="results/tasks/{task}.parquet",
+        inputs_of(PLAN.candidates_inputs),
     output:
         update("results/candidates/{model}/{task}.parquet"),
     log:
@@ -28,8 +28,7 @@ rule simulate_candidates:
 
 rule import_candidates:
     input:
-        table="results/tasks/{task}.parquet",
-        source=from_wildcards(lambda task: PLAN.import_path(PLAN.import_of(task))),
+        inputs_of(PLAN.candidates_inputs),
     output:
         update("results/candidates/{model}/{task}.parquet"),
     log:
@@ -54,8 +53,7 @@ rule import_candidates:
 
 rule generate_candidates_hf:
     input:
-        table="results/tasks/{task}.parquet",
-        manifest="results/prepared/model-{model}.json",
+        inputs_of(PLAN.candidates_inputs),
     output:
         update("results/candidates/{model}/{task}.parquet"),
     log:
@@ -114,8 +112,7 @@ rule pregenerate_answers_vllm:
 
 use rule generate_candidates_hf as generate_candidates_vllm with:
     input:
-        table="results/tasks/{task}.parquet",
-        manifest="results/prepared/model-{model}.json",
+        inputs_of(PLAN.candidates_inputs),
         batch=answer_batch,
     wildcard_constraints:
         model=any_of(PLAN.models_of_generator("vllm")),
@@ -128,8 +125,6 @@ use rule generate_candidates_hf as generate_candidates_vllm with:
 
 
 use rule generate_candidates_hf as generate_candidates_openai with:
-    input:
-        table="results/tasks/{task}.parquet",
     wildcard_constraints:
         model=any_of(PLAN.models_of_generator("openai")),
     threads: 1
@@ -139,10 +134,5 @@ use rule generate_candidates_hf as generate_candidates_openai with:
 
 
 use rule generate_candidates_hf as generate_candidates_student with:
-    input:
-        table="results/tasks/{task}.parquet",
-        manifest="results/students/{model}/manifest.json",
-        # A student must not answer a test task whose questions it was trained on.
-        overlap=student_overlap,
     wildcard_constraints:
         model=any_of(PLAN.students),

@@ -20,37 +20,9 @@ rule held_out_answers:
         "../workflow_scripts/held_out_answers.py"
 
 
-rule fit_cascade:
-    input:
-        validation=training_file("validation.parquet"),
-        labels=from_wildcards(lambda judge: table_paths(LABELS, PLAN.kind_of(judge).fit_tables(PLAN, judge))),
-    output:
-        cascade=update("results/judges/{judge}/cascade.json"),
-    log:
-        "<logs>/judges/{judge}.log",
-    benchmark:
-        "<benchmarks>/judges/{judge}.tsv"
-    wildcard_constraints:
-        judge=any_of(PLAN.judges("cascade")),
-    conda:
-        "../envs/core.yaml"
-    resources:
-        mem_mb=doubling(2000),
-        runtime=doubling(20),
-    params:
-        spec=spec_of(PLAN.cascade_spec),
-        stage_version=plan.STAGE_VERSIONS["cascade"],
-    message:
-        "Fit {wildcards.judge}"
-    script:
-        "../workflow_scripts/fit_cascade.py"
-
-
 rule select_undecided:
     input:
-        candidates="results/candidates/{model}/{task}.parquet",
-        labels=previous_labels,
-        cascade="results/judges/{cascade}/cascade.json",
+        inputs_of(lambda model, cascade, judge, task: PLAN.candidates_inputs(f"{model}@{cascade}@{judge}", task)),
     output:
         update("results/candidates/{model}@{cascade}@{judge}/{task}.parquet"),
     log:
@@ -66,7 +38,7 @@ rule select_undecided:
         mem_mb=doubling(1000),
         runtime=doubling(20),
     params:
-        judges=previous_judges,
+        judges=from_wildcards(PLAN.previous_judges),
         stage_version=plan.STAGE_VERSIONS["cascade"],
     message:
         "Select answers of {wildcards.model} to {wildcards.task} that {wildcards.cascade} escalates to {wildcards.judge}"
@@ -78,8 +50,7 @@ if PLAN.measured_cascades:
 
     rule measure_cascades:
         input:
-            scores=table_paths("scores/{model}/{task}", PLAN.score_tables),
-            labels=table_paths(LABELS, [(name, *pair) for name in PLAN.measured_cascades for pair in PLAN.score_tables]),
+            inputs_of(PLAN.cascades_inputs),
         output:
             update("results/cascades.parquet"),
         log:

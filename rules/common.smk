@@ -11,19 +11,12 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 
 from bert_judge import plan, tables, tasks
-from bert_judge.plan import batches
+from bert_judge.judges import registry
+from bert_judge.plan import batches, graph
 from bert_judge.runtime import summaries
 from bert_judge.runtime.errors import ConfigError
 from bert_judge.tables import selections
 
-CANDIDATES = "candidates/{model}/{task}"
-LABELS = "labels/{judge}/{model}/{task}"
-DATASET_FILES = ["train.parquet", "validation.parquet", "validation_weak.parquet", "summary.json"]
-STANDINGS = "results/standings.parquet"
-STANDINGS_TABLES = ["model_pairs", "agreement", "comparisons", "judge_pairs", "rank_shifts", "reliability", "thresholds", "cost"]
-STANDINGS_FILES = [STANDINGS, *(f"results/{name}.parquet" for name in STANDINGS_TABLES)]
-AUDIT_TABLES = [f"results/audit/{name}.parquet" for name in ("corrected_accuracy", "corrected_pairs", "certificate")]
-EXPORTS = [f"results/standings.{suffix}" for suffix in ("csv", "md", "tex", "svg")]
 STARTED = time.time()
 
 # The jobs of a large grid are millions of long-lived objects; scanning them for garbage takes a third of the planning time.
@@ -59,35 +52,15 @@ def from_wildcards(function):
     return lambda wildcards: function(*(getattr(wildcards, name) for name in names))
 
 
+def inputs_of(make_inputs):
+    """Input function: the files that the plan names for the job's wildcards."""
+    return unpack(from_wildcards(make_inputs))
+
+
 def spec_of(make_spec):
     """Params function: canonical JSON of the spec that `make_spec` returns for the job's wildcards."""
     spec = from_wildcards(make_spec)
     return lambda wildcards: tables.canonical(spec(wildcards))
-
-
-def table_paths(pattern, keys):
-    """Return the paths of tables; the members of a key fill the pattern's wildcards in order."""
-    fields = re.findall(r"{(\w+)}", pattern)
-    return [f"results/{pattern}.parquet".format(**dict(zip(fields, key))) for key in keys]
-
-
-# --- required tables ---
-
-
-def answer_tables():
-    """Return (model, task) of every answer table that scores, datasets, pairs and filters use."""
-    in_datasets = {pair for dataset in PLAN.config.datasets for pair in PLAN.dataset_tables(dataset)}
-    in_pairs = {pair for name in PLAN.config.pairs for pair in PLAN.pair_answers(name)}
-    in_filters = {pair for name in PLAN.config.filters for pair in PLAN.filter_tables(name)}
-    return sorted({*PLAN.score_tables, *in_datasets, *in_pairs, *in_filters})
-
-
-def label_tables():
-    """Return (judge, model, task) of every label table that scores, datasets and filters use."""
-    scored = {(judge, *pair) for judge in PLAN.config.scorers for pair in PLAN.score_tables}
-    in_datasets = {table for dataset in PLAN.config.datasets for table in PLAN.training_tables(dataset)}
-    judges = {name: judge for name in PLAN.config.filters if (judge := PLAN.filter_judge(name))}
-    return sorted(scored | in_datasets | {(judge, *pair) for name, judge in judges.items() for pair in PLAN.filter_tables(name)})
 
 
 @functools.cache
@@ -101,8 +74,10 @@ def run_targets():
 
 
 @functools.cache
-def requested_labels():
-    return batches.required_labels(PLAN, run_targets())
+def required_tables(kind):
+    """Return the keys of the tables of this kind, `answers` or `labels`, that this run requires; none if a job does not know it."""
+    require = {"answers": PLAN.required_answers, "labels": PLAN.required_labels}[kind]
+    return set() if run_targets() is None else require(run_targets() or ["all"])
 
 
 # --- batches ---
@@ -111,8 +86,7 @@ def requested_labels():
 @functools.cache
 def answer_batches(model):
     """Return the tables of a model that are answered in one job."""
-    requested = batches.required_answers(PLAN, run_targets())
-    return batches.plan_answer_batches(PLAN, model, requested, f"results/answer_batches/{model}")
+    return batches.plan_answer_batches(PLAN, model, required_tables("answers"), f"results/answer_batches/{model}")
 
 
 @functools.cache
@@ -125,7 +99,7 @@ def label_batches(judge, model):
     def exists(task):
         return Path(f"results/labels/{judge}/{model}/{task}.parquet").exists()
 
-    return batches.plan_label_batches(PLAN, judge, model, requested_labels(), folder, exists if loads_fast else None)
+    return batches.plan_label_batches(PLAN, judge, model, required_tables("labels"), folder, exists if loads_fast else None)
 
 
 def find_batch(wildcards):
@@ -186,9 +160,6 @@ def unfinished_batches():
 # --- labels ---
 
 
-label_inputs = from_wildcards(lambda judge, model, task: PLAN.kind_of(judge).label_inputs(PLAN, judge, model, task))
-
-
 def light_if_prelabelled(light, full):
     """Resource function: `light` if the job only copies from batches that this run labels; otherwise `full`, an amount or a
     function of the wildcards. A batch of an earlier run means that this job labels new answers itself.
@@ -207,47 +178,9 @@ def light_if_prelabelled(light, full):
 # --- datasets and judges ---
 
 
-def dataset_candidates(wildcards):
-    return table_paths(CANDIDATES, PLAN.dataset_tables(wildcards.dataset))
-
-
-def dataset_labels(wildcards):
-    """Input function: the teacher's labels."""
-    teacher = PLAN.config.datasets[wildcards.dataset].teacher
-    return table_paths(LABELS, [(teacher, *pair) for pair in PLAN.dataset_tables(wildcards.dataset)])
-
-
-def weak_labels(wildcards):
-    """Input function: the weak teacher's labels; empty without one."""
-    weak_teacher = PLAN.config.datasets[wildcards.dataset].weak_teacher
-    return table_paths(LABELS, [(weak_teacher.teacher, *pair) for pair in PLAN.weakly_labelled_tables(wildcards.dataset)])
-
-
-def training_file(name):
-    """Input function: a file of the dataset that a judge is trained on."""
-    return lambda wildcards: f"results/datasets/{PLAN.config.judges[wildcards.judge].dataset}/{name}"
-
-
-def trained_judges():
-    """Return the encoders and language models that this workflow trains on datasets; others have a checkpoint."""
-    return [name for name in PLAN.judges("bert") + PLAN.judges("llm") if PLAN.config.judges[name].dataset]
-
-
-def fine_tuned_judges():
-    """Return the language models that this workflow fine-tunes."""
-    return [name for name in trained_judges() if PLAN.config.judges[name].kind == "llm"]
-
-
-def previous_labels(wildcards):
-    """Input function: the labels of a cascade's judges before this one."""
-    sources = PLAN.source_tables(wildcards.cascade, wildcards.model, wildcards.task)
-    return table_paths(LABELS, sources[: len(previous_judges(wildcards))])
-
-
-def previous_judges(wildcards):
-    """Params function: the judges of a cascade before this one."""
-    judges = PLAN.config.judges[wildcards.cascade].judges
-    return judges[: judges.index(wildcards.judge)]
+def trained_judges(with_gpu):
+    """Return a regular expression of the judges that are trained with or without a GPU."""
+    return any_of(name for name in PLAN.trained_judges if bool(PLAN.training_resources(name).gpus) == with_gpu)
 
 
 # --- resources ---
@@ -284,10 +217,22 @@ def memory_of_weights(manifest, base_mb=12_000, copies=1):
     return amount
 
 
+def memory_of_rows(datasets):
+    """Megabytes of these datasets in memory: about 10 kB per row."""
+    return sum((PLAN.config.datasets[name].mix.total or 0) // 100 for name in datasets)
+
+
 def memory_of_dataset(wildcards, attempt):
-    """Megabytes of a job that loads a dataset: about 10 kB per row."""
-    dataset = getattr(wildcards, "dataset", None) or PLAN.config.judges[wildcards.judge].dataset
-    return doubling(8000 + (PLAN.config.datasets[dataset].mix.total or 0) // 100)(wildcards, attempt)
+    return doubling(8000 + memory_of_rows([wildcards.dataset]))(wildcards, attempt)
+
+
+def training_memory(wildcards, input, attempt):
+    """Megabytes of a training: what the judge's kind says, its datasets and the weights of its backbone."""
+    needed, kind = PLAN.training_resources(wildcards.judge), PLAN.kind_of(wildcards.judge)
+    base_mb = needed.mem_mb + memory_of_rows(kind.depends_on(PLAN.config.judges[wildcards.judge]).datasets)
+    if not needed.copies_of_backbone:
+        return doubling(base_mb)(wildcards, attempt)
+    return memory_of_weights("backbone", base_mb, needed.copies_of_backbone)(wildcards, input, attempt)
 
 
 def share_of_cores(jobs):
@@ -305,107 +250,9 @@ def threads_of_batch(wildcards):
 gpus_of_judge = from_wildcards(lambda judge: PLAN.kind_of(judge).gpus(PLAN.config.judges[judge]))
 
 
-# --- inputs of the report; empty for what is not configured ---
-
-
-def cascade_files():
-    return ["results/cascades.parquet"] if PLAN.measured_cascades else []
-
-
-def audit_files():
-    sheet = ["results/audit/sheet.csv", "results/audit/sheet.html"] if PLAN.config.audit else []
-    return [*sheet, *AUDIT_TABLES] if PLAN.corrects_accuracy else sheet
-
-
-def audit_labels():
-    """Return the sheets that people have filled in."""
-    return [str(Path(sheet).expanduser()) for sheet in PLAN.config.audit.sheets]
-
-
-def attack_files():
-    return ["results/attacks/rates.parquet", "results/attacks/examples.parquet"] if PLAN.config.attacks else []
-
-
-def rank_files():
-    return [f"results/{name}.parquet" for name in ("pair_agreement", "ranks", "rank_correlations")] if PLAN.ranked_sets else []
-
-
-def student_files():
-    return ["results/students.parquet"] if PLAN.students else []
-
-
-# --- pairs ---
-
-
-def pair_files(pair_set):
-    return [f"results/pairs/{pair_set}/{part}.parquet" for part in PLAN.pair_parts(pair_set)]
-
-
-def preference_files():
-    """Return the verdicts of pairwise judges, in the order of `PLAN.compared_sets`."""
-    return [f"results/labels/{judge}/pairs/{name}.parquet" for judge, name in PLAN.compared_sets]
-
-
 def pair_sets(imported):
     """Return a regular expression of the imported pair sets, or of the generated ones."""
     return any_of([name for name, entry in PLAN.config.pairs.items() if bool(entry.source) == imported])
-
-
-def pair_candidates(side):
-    """Input function: the answers of the first (0) or second (1) model of a part."""
-    return lambda wildcards: table_paths(CANDIDATES, PLAN.pair_tables(wildcards.pair_set, wildcards.part)[side])
-
-
-def pair_gold(side):
-    """Input function: the gold labels of these answers; empty without a gold judge."""
-
-    def paths(wildcards):
-        gold = PLAN.config.pairs[wildcards.pair_set].gold
-        answers = PLAN.pair_tables(wildcards.pair_set, wildcards.part)[side]
-        return table_paths(LABELS, [(gold, *pair) for pair in answers]) if gold else []
-
-    return paths
-
-
-def training_pairs(wildcards):
-    """Input function: the tables of the pair sets that a judge is trained on."""
-    return [path for name in sorted(PLAN.pair_judge(wildcards.judge).pairs) for path in pair_files(name)]
-
-
-# --- probes ---
-
-
-def training_features(wildcards):
-    """Input function: the hidden states that a probe is trained on, by set, then in the order of the spec's tables."""
-    pairs = PLAN.dataset_tables(PLAN.probe(wildcards.judge).dataset)
-    keys = [(name, *pair) for name in PLAN.features_of(wildcards.judge) for pair in pairs]
-    return table_paths("features/{features}/{model}/{task}", keys)
-
-
-def probe_backbone(wildcards):
-    """Input function: the manifest of a probe's backbone."""
-    return f"results/prepared/{PLAN.backbone_of(PLAN.features_of(wildcards.judge)[0])}.json"
-
-
-# --- filters and students ---
-
-
-def filter_labels(wildcards):
-    """Input function: the labels that a filter uses; empty for a control."""
-    judge = PLAN.filter_judge(wildcards.filter)
-    return table_paths(LABELS, [(judge, *pair) for pair in PLAN.filter_tables(wildcards.filter)]) if judge else []
-
-
-def student_answers(wildcards):
-    """Input function: the filtered answers that a student is trained on."""
-    student = PLAN.students[wildcards.model]
-    return f"results/filtered/{student.filter}/{student.keep}.parquet"
-
-
-def student_overlap(wildcards):
-    """Input function: the overlap check of a student's training questions with the test task that it answers."""
-    is_test = wildcards.task in PLAN.config.tasks.test
-    return f"results/filtered/{PLAN.students[wildcards.model].filter}/overlap/{wildcards.task}.json" if is_test else []
 
 
 # --- the start and the end of a run ---
@@ -421,9 +268,9 @@ def claim_summary():
 
 def show_results():
     """Print the standings and the paths of the pages, if this run has written them."""
-    if Path(STANDINGS).exists() and Path(STANDINGS).stat().st_mtime >= STARTED:
+    if Path(graph.STANDINGS).exists() and Path(graph.STANDINGS).stat().st_mtime >= STARTED:
         from bert_judge.cli.standings import print_standings
 
-        print_standings(Path(STANDINGS))
+        print_standings(Path(graph.STANDINGS))
     for line in summaries.new_pages(STARTED):
         print(line)

@@ -1,8 +1,6 @@
 rule merge_dataset:
     input:
-        candidates=dataset_candidates,
-        labels=dataset_labels,
-        weak_labels=weak_labels,
+        inputs_of(PLAN.dataset_inputs),
     output:
         train=update("results/datasets/{dataset}/train.parquet"),
         validation=update("results/datasets/{dataset}/validation.parquet"),
@@ -29,11 +27,7 @@ rule merge_dataset:
 # One job per test task, required by its labels: a new test task is checked without retraining.
 rule check_overlap:
     input:
-        dataset=expand(
-            "results/datasets/{{dataset}}/{part}.parquet",
-            part=["train", "validation", "validation_weak"],
-        ),
-        tests="results/tasks/{task}.parquet",
+        inputs_of(PLAN.overlap_inputs),
     output:
         update("results/datasets/{dataset}/overlap/{task}.json"),
     log:

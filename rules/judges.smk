@@ -1,52 +1,41 @@
+# A judge of any kind that learns from labels; its kind says from which files, and with which resources.
 rule train_judge:
     input:
-        train=training_file("train.parquet"),
-        validation=training_file("validation.parquet"),
-        validation_weak=training_file("validation_weak.parquet"),
-        summary=training_file("summary.json"),
-        backbone="results/prepared/judge-{judge}.json",
+        inputs_of(PLAN.training_inputs),
     output:
-        config=update("results/judges/{judge}/config.json"),
-        weights=update("results/judges/{judge}/model.safetensors"),
-        tokenizer=update("results/judges/{judge}/tokenizer.json"),
-        trees=update("results/judges/{judge}/trees.safetensors"),
         metrics=update("results/judges/{judge}/metrics.json"),
         card=update("results/judges/{judge}/README.md"),
-        # Written last: a folder without it is not a judge.
+        # Without it the folder is not a judge. Weights beside it are not declared: their files depend on the kind.
         judge=update("results/judges/{judge}/judge.json"),
     log:
         "<logs>/judges/{judge}.log",
     benchmark:
         "<benchmarks>/judges/{judge}.tsv"
     wildcard_constraints:
-        judge=any_of(name for name in trained_judges() if name not in fine_tuned_judges()),
+        judge=trained_judges(with_gpu=True),
     conda:
         "../envs/core.yaml"
     threads: 8
     resources:
-        mem_mb=memory_of_dataset,
+        mem_mb=training_memory,
         # A retried job resumes from its last checkpoint: it may need more memory, but not more time.
-        runtime=720,
+        runtime=from_wildcards(lambda judge: PLAN.training_resources(judge).minutes),
         gpu=1,
     params:
-        spec=spec_of(PLAN.judge_spec),
-        stage_version=plan.STAGE_VERSIONS["judge"],
+        spec=spec_of(PLAN.training_spec),
+        stage_version=from_wildcards(lambda judge: PLAN.kind_of(judge).training_version),
     message:
         "Train {wildcards.judge}"
     script:
         "../workflow_scripts/train_judge.py"
 
 
-# Its weights are an adapter or complete, in one file or several.
-use rule train_judge as train_language_model with:
-    output:
-        metrics=update("results/judges/{judge}/metrics.json"),
-        card=update("results/judges/{judge}/README.md"),
-        # Written last: a folder without it is not a judge.
-        judge=update("results/judges/{judge}/judge.json"),
+use rule train_judge as fit_judge with:
     wildcard_constraints:
-        judge=any_of(fine_tuned_judges()),
+        judge=trained_judges(with_gpu=False),
+    threads: 1
     resources:
-        mem_mb=memory_of_weights("backbone", copies=6),
-        runtime=1440,
-        gpu=1,
+        mem_mb=training_memory,
+        runtime=lambda wildcards, attempt: doubling(PLAN.training_resources(wildcards.judge).minutes)(wildcards, attempt),
+    message:
+        "Fit {wildcards.judge}"

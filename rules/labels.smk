@@ -3,8 +3,7 @@
 
 rule label:
     input:
-        unpack(label_inputs),
-        candidates="results/candidates/{model}/{task}.parquet",
+        inputs_of(PLAN.label_inputs),
     output:
         update("results/labels/{judge}/{model}/{task}.parquet"),
     log:
@@ -60,8 +59,7 @@ use rule label as label_hf with:
 # here.
 use rule label as label_encoder with:
     input:
-        unpack(label_inputs),
-        candidates="results/candidates/{model}/{task}.parquet",
+        inputs_of(PLAN.label_inputs),
         prelabelled=label_manifests,
     wildcard_constraints:
         judge=judges_of_rule("label_encoder"),
@@ -119,8 +117,7 @@ use rule prelabel_encoder as prelabel_vllm with:
 
 use rule label as label_vllm with:
     input:
-        unpack(label_inputs),
-        candidates="results/candidates/{model}/{task}.parquet",
+        inputs_of(PLAN.label_inputs),
         prelabelled=label_manifests,
     wildcard_constraints:
         judge=judges_of_rule("label_vllm"),

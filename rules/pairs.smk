@@ -1,9 +1,6 @@
 rule pair_answers:
     input:
-        one=pair_candidates(0),
-        other=pair_candidates(1),
-        gold_one=pair_gold(0),
-        gold_other=pair_gold(1),
+        inputs_of(PLAN.pair_inputs),
     output:
         update("results/pairs/{pair_set}/{part}.parquet"),
     log:
@@ -29,7 +26,7 @@ rule pair_answers:
 
 rule import_pairs:
     input:
-        source=from_wildcards(PLAN.pair_file),
+        inputs_of(lambda pair_set: PLAN.pair_inputs(pair_set, "imported")),
     output:
         update("results/pairs/{pair_set}/imported.parquet"),
     log:
@@ -52,63 +49,12 @@ rule import_pairs:
         "../workflow_scripts/import_pairs.py"
 
 
-rule train_pair_judge:
-    input:
-        pairs=training_pairs,
-        backbone="results/prepared/judge-{judge}.json",
-    output:
-        config=update("results/judges/{judge}/config.json"),
-        weights=update("results/judges/{judge}/model.safetensors"),
-        tokenizer=update("results/judges/{judge}/tokenizer.json"),
-        metrics=update("results/judges/{judge}/metrics.json"),
-        card=update("results/judges/{judge}/README.md"),
-        # Written last: a folder without it is not a judge.
-        judge=update("results/judges/{judge}/judge.json"),
-    log:
-        "<logs>/judges/{judge}.log",
-    benchmark:
-        "<benchmarks>/judges/{judge}.tsv"
-    wildcard_constraints:
-        judge=any_of(name for name in PLAN.trained_pair_judges if not PLAN.pair_judge(name).base),
-    conda:
-        "../envs/core.yaml"
-    threads: 8
-    resources:
-        mem_mb=doubling(8000),
-        # A retried job resumes from its last checkpoint: it may need more memory, but not more time.
-        runtime=720,
-        gpu=1,
-    params:
-        spec=spec_of(PLAN.pair_judge_spec),
-        stage_version=plan.STAGE_VERSIONS["pair_judge"],
-    message:
-        "Train pairwise judge {wildcards.judge}"
-    script:
-        "../workflow_scripts/train_pair_judge.py"
-
-
-# Its weights are an adapter or complete, in one file or several.
-use rule train_pair_judge as train_pair_language_model with:
-    output:
-        metrics=update("results/judges/{judge}/metrics.json"),
-        card=update("results/judges/{judge}/README.md"),
-        # Written last: a folder without it is not a judge.
-        judge=update("results/judges/{judge}/judge.json"),
-    wildcard_constraints:
-        judge=any_of(name for name in PLAN.trained_pair_judges if PLAN.pair_judge(name).base),
-    resources:
-        mem_mb=memory_of_weights("backbone", copies=6),
-        runtime=1440,
-        gpu=1,
-
-
 # All rules write the same tables with the same script. What a judge runs on decides its rule.
 
 
 rule compare_rule:
     input:
-        unpack(from_wildcards(lambda judge: PLAN.kind_of(judge).inputs(judge, PLAN.config.judges[judge]))),
-        pairs=from_wildcards(pair_files),
+        inputs_of(PLAN.preference_inputs),
     output:
         update("results/labels/{judge}/pairs/{pair_set}.parquet"),
     log:

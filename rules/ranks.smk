@@ -2,9 +2,7 @@ if PLAN.ranked_sets:
 
     rule build_ranks:
         input:
-            pairs=[path for name in PLAN.ranked_sets for path in pair_files(name)],
-            preferences=preference_files(),
-            scores=table_paths("scores/{model}/{task}", PLAN.rank_score_tables),
+            inputs_of(PLAN.ranks_inputs),
         output:
             agreement=update("results/pair_agreement.parquet"),
             ranks=update("results/ranks.parquet"),

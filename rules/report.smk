@@ -1,15 +1,6 @@
 rule build_report:
     input:
-        standings=STANDINGS_FILES,
-        scores=table_paths("scores/{model}/{task}", PLAN.score_tables),
-        audit=audit_files(),
-        attacks=attack_files(),
-        cascades=cascade_files(),
-        pairs=rank_files(),
-        students=student_files(),
-        fitted=expand("results/judges/{judge}/cascade.json", judge=PLAN.measured_cascades),
-        judges=expand("results/judges/{judge}/metrics.json", judge=trained_judges()),
-        probes=[f"results/judges/{judge}/metrics.json" for judge in PLAN.judges("probe") if judge in PLAN.config.scorers],
+        inputs_of(PLAN.report_inputs),
     output:
         report(
             update("results/report.html"),

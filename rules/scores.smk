@@ -1,7 +1,6 @@
 rule build_scores:
     input:
-        candidates="results/candidates/{model}/{task}.parquet",
-        labels=from_wildcards(lambda model, task: table_paths(LABELS, [(judge, model, task) for judge in PLAN.config.scorers])),
+        inputs_of(PLAN.scores_inputs),
     output:
         update("results/scores/{model}/{task}.parquet"),
     log:
@@ -27,7 +26,7 @@ rule build_scores:
 
 rule build_standings:
     input:
-        scores=table_paths("scores/{model}/{task}", PLAN.score_tables),
+        inputs_of(PLAN.standings_inputs),
     output:
         model_pairs=update("results/model_pairs.parquet"),
         agreement=update("results/agreement.parquet"),

@@ -1,7 +1,6 @@
 rule filter_answers:
     input:
-        candidates=from_wildcards(lambda filter: table_paths(CANDIDATES, PLAN.filter_tables(filter))),
-        labels=filter_labels,
+        inputs_of(PLAN.filtered_inputs),
     output:
         update("results/filtered/{filter}/{keep}.parquet"),
     log:
@@ -25,8 +24,7 @@ rule filter_answers:
 # Needs only the questions, so that an overlap is reported before any answer is generated.
 rule check_filter_overlap:
     input:
-        train=from_wildcards(lambda filter: [f"results/tasks/{task}.parquet" for task in PLAN.config.filters[filter].tasks]),
-        tests="results/tasks/{task}.parquet",
+        inputs_of(PLAN.filter_overlap_inputs),
     output:
         update("results/filtered/{filter}/overlap/{task}.json"),
     log:
@@ -50,8 +48,7 @@ rule check_filter_overlap:
 
 rule train_student:
     input:
-        filtered=student_answers,
-        base=from_wildcards(lambda model: f"results/prepared/base-{PLAN.students[model].key}.json"),
+        inputs_of(PLAN.student_inputs),
     output:
         config=update("results/students/{model}/config.json"),
         weights=update("results/students/{model}/model.safetensors"),
@@ -86,9 +83,7 @@ if PLAN.students:
 
     rule measure_students:
         input:
-            standings=STANDINGS,
-            pairs="results/model_pairs.parquet",
-            metrics=expand("results/students/{model}/metrics.json", model=PLAN.students),
+            inputs_of(PLAN.students_inputs),
         output:
             update("results/students.parquet"),
         log:

@@ -1,7 +1,6 @@
 rule build_task:
     input:
-        source=from_wildcards(lambda task: PLAN.source_file(task) or []),
-        manifest=from_wildcards(lambda task: f"results/prepared/task-{task}.json" if f"task-{task}" in PLAN.assets else []),
+        inputs_of(PLAN.task_inputs),
     output:
         update("results/tasks/{task}.parquet"),
     log:

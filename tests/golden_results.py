@@ -301,7 +301,7 @@ def cascade_results() -> Results:
     thresholds = {"a": {"low": 0.1, "high": None}, "b": {"low": None, "high": 0.8}}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        answers, fitted = _candidates(ROWS[::SLOW_ROWS], folder), folder / "cascade.json"
+        answers, fitted = _candidates(ROWS[::SLOW_ROWS], folder), folder / "judge.json"
         fitted.write_text(json.dumps({"thresholds": thresholds, "last": "c"}))
         labels = [(judge, _label(MadeUpJudge(judge), answers, folder)) for judge in "abc"]
         select_undecided(answers, labels[:1], fitted, folder / "undecided.parquet")

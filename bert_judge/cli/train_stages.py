@@ -108,7 +108,7 @@ def train_on_pairs(raw: Mapping[str, Any], judge: str, work: Path) -> tuple[Path
     test = labelled_pairs(tables.read(parts[TEST], tables.PAIRS))
     if len(test) < MIN_TEST_ANSWERS:
         raise InputError(f"{file}: {len(test)} held-out pairs are too few to measure a judge; label more, or raise --test")
-    spec, start = planned.pair_judge_spec(judge), work / "start.json"
+    spec, start = planned.training_spec(judge), work / "start.json"
     prepare(planned.assets[f"judge-{judge}"], start)
     rows = tables.fingerprint(tables.read(parts[TRAIN], tables.PAIRS))
     folder = work / "judges" / resume.content_key(tables.canonical(spec), load_manifest(start).revision, rows)
@@ -169,7 +169,7 @@ def recalibrate(raw: Mapping[str, Any], judge: str, rows: pd.DataFrame, work: Pa
     # Only now: it loads torch.
     from bert_judge.judges.bert.train import recalibrate_judge
 
-    return folder, recalibrate_judge(planned.judge_spec(judge), rows, backbone, folder)
+    return folder, recalibrate_judge(planned.training_spec(judge), rows, backbone, folder)
 
 
 def _check_labels(file: Path, rows: pd.DataFrame) -> None:
@@ -238,7 +238,7 @@ class _Run:
         build_dataset(self.plan.dataset_spec(FILE), answers, labels, train_rows, validation_rows, weak_rows, summary)
         check_overlap(self.plan.overlap_spec(FILE, TEST), parts, {TEST: self.path("task", TEST)}, self.work / "overlap.json")
         prepare(self.plan.assets[f"judge-{self.judge}"], backbone)
-        spec = self.plan.judge_spec(self.judge)
+        spec = self.plan.training_spec(self.judge)
         rows = (tables.fingerprint(tables.read(part, tables.DATASET)) for part in parts)
         folder = self.work / "judges" / resume.content_key(tables.canonical(spec), load_manifest(backbone).revision, *rows)
         if (folder / "judge.json").is_file():

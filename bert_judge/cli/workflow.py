@@ -23,6 +23,7 @@ from bert_judge.cli.options import DataFolder, Settings, parse_settings, read_co
 from bert_judge.cli.terminal import console, echo, format_number, log, make_table
 from bert_judge.config import files as config_files
 from bert_judge.plan import build_plan
+from bert_judge.plan.graph import TARGETS
 from bert_judge.runtime.errors import ConfigError, InputError, describe_missing, suggest
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 LOCAL_PROFILE = "default"
 HEADER = "output_file\tdate\trule\t"
 # Rules that write several files into one folder; for all other rules, each output is a job.
-FOLDER_RULES = ("merge_dataset", "train_judge", "train_pair_judge", "build_standings", "build_ranks")
+FOLDER_RULES = ("merge_dataset", "train_judge", "fit_judge", "build_standings", "build_ranks")
 # Folders of results/ in the order in which a run fills them; other files come last.
 FOLDERS = ("prepared", "tasks", "answer_batches", "candidates", "label_batches", "pairs", "labels", "datasets", "judges", "scores")
 AUDIT_FOLDER = Path("results/audit")
@@ -140,12 +141,11 @@ def split_targets(config: Path, targets: Sequence[str]) -> tuple[list[Path], lis
     folder = config_files.workflow_folder()
     more = [target for target in targets if target.endswith((".yaml", ".yml"))]
     files = [config_files.find(path).resolve() for path in [config, *map(Path, more)]]
-    names = re.findall(r"^rule (\w+)", (folder / "Snakefile").read_text("utf-8"), re.MULTILINE)
     rules = "".join(path.read_text("utf-8") for path in (folder / "rules").glob("*.smk"))
     others = [target for target in targets if target not in more]
     for target in others:
-        if "/" not in target and target not in {*names, *re.findall(r"\b(?:rule|as) (\w+)", rules)}:
-            raise InputError(f"{target}: no such target; {suggest(target, names)}")
+        if "/" not in target and target not in {*TARGETS, *re.findall(r"\b(?:rule|as) (\w+)", rules)}:
+            raise InputError(f"{target}: no such target; {suggest(target, TARGETS)}")
     return files, others
 
 

@@ -54,6 +54,9 @@ class Block(BaseModel):
 class JudgeConfig(Block):
     """A block under `judges`; `kind` chooses the model that validates it."""
 
+    # Keys that change how a trained judge scores, and not its training.
+    inference_keys: ClassVar[frozenset[str]] = frozenset()
+
     kind: str
 
 

@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from bert_judge.encoder.judge_folder import judge_asset
-from bert_judge.judges.registry import Inputs, LoadContext, Spec
+from bert_judge.judges.registry import Inputs, LoadContext, Spec, TrainingResources, judge_file
 
 # vLLM needs many requests at once; elsewhere a kill should lose few.
 VLLM_SHARD_ROWS = 1024
+# The weights are in memory with their gradients and the states of the optimizer.
+FINE_TUNING = TrainingResources(gpus=1, mem_mb=12_000, minutes=1440, copies_of_backbone=6)
 
 
 def is_fine_tuned(block: Any) -> bool:
@@ -32,8 +34,8 @@ def fine_tuned_assets(judge: str, block: Any) -> dict[str, Spec]:
 
 def fine_tuned_inputs(judge: str, block: Any, results: Path) -> Inputs:
     """Return the files that a fine-tuned judge is loaded from."""
-    trained, prepared = results / "judges" / judge / "judge.json", results / "prepared" / f"judge-{judge}.json"
-    return {"checkpoint": str(prepared if block.checkpoint else trained), "manifest": str(prepared)}
+    prepared = str(results / "prepared" / f"judge-{judge}.json")
+    return {"checkpoint": prepared if block.checkpoint else judge_file(judge, results), "manifest": prepared}
 
 
 def load_fine_tuned(context: LoadContext, judge: Any) -> Any:

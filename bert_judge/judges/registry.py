@@ -10,6 +10,7 @@ import importlib
 import inspect
 import json
 import pkgutil
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -24,10 +25,15 @@ from bert_judge.runtime.package_data import read_yaml
 
 if TYPE_CHECKING:
     from bert_judge.config import Config, JudgeConfig, Model
+    from bert_judge.config.base import Block
 
 RESULTS = Path("results")
+# Written last: a folder without it is not a trained judge.
+JUDGE_FILE = "judge.json"
 # Version of what the label stage does around every judge, such as removing reasoning; all labels and preferences depend on it.
 STAGE_VERSION = 2
+# Files of a dataset.
+DATASET_FILES = ("train.parquet", "validation.parquet", "validation_weak.parquet", "summary.json")
 
 Spec = dict[str, Any]
 # (judge, model or selection of answers, task).
@@ -47,6 +53,8 @@ class RunPlan(Protocol):
     def answer_sources(self) -> list[str]: ...
     @property
     def score_tables(self) -> list[tuple[str, str]]: ...
+    def dataset_tables(self, dataset: str) -> list[tuple[str, str]]: ...
+    def pair_files(self, pair_set: str) -> list[str]: ...
     def candidates_spec(self, model: str, task: str) -> Spec: ...
     def verdict_import(self, judge: str, task: str) -> str | None: ...
     def import_of(self, task: str) -> str | None: ...
@@ -61,6 +69,48 @@ class Dependencies:
     judges: Sequence[str] = ()
     datasets: Sequence[str] = ()
     pair_sets: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class TrainingResources:
+    """What a training job requests. Memory doubles with each retry, and so does the time of a job without a GPU.
+
+    Attributes:
+        gpus: 0 or 1; a job with a GPU resumes when it is retried.
+        mem_mb, minutes: memory beside the dataset, and time.
+        copies_of_backbone: how often the weights of the backbone are in memory.
+    """
+
+    gpus: int = 0
+    mem_mb: int = 8000
+    minutes: int = 60
+    copies_of_backbone: int = 0
+
+
+@dataclass(frozen=True)
+class TrainingContext:
+    """The arguments of `JudgeKind.train` and `JudgeKind.evaluate`.
+
+    Attributes:
+        spec: `JudgeKind.training_spec`.
+        inputs: the files of `JudgeKind.training_inputs`.
+        folder: folder of the judge, which exists.
+        work_folder: keeps checkpoints until the judge is complete.
+        block: the judge's block of the configuration, with the keys that the spec leaves out.
+        check_device: raises `InputError` when a cluster job did not get its GPUs.
+    """
+
+    spec: Mapping[str, Any]
+    inputs: Mapping[str, Any]
+    folder: Path
+    work_folder: Path
+    block: Mapping[str, Any]
+    check_device: Callable[[], None] = lambda: None
+
+    def run_time_settings(self, model: type[Block]) -> dict[str, Any]:
+        """Return the keys of the block's `training` that do not change results, such as the size of micro-batches."""
+        settings = self.block.get("training", {})
+        return {key: settings[key] for key in model.run_time & settings.keys()}
 
 
 @dataclass(frozen=True)
@@ -103,6 +153,7 @@ class JudgeKind:
         combines_labels: its labels are merged from label tables of other judges by `combine_labels`; it has no `load`.
         looks_up_labels: it looks up existing verdicts on the answers of a run and cannot judge other answers.
         is_trained: it learns from labels.
+        training_version: increased when the same training spec gives another judge, so that old judges become stale.
         keeps_progress: a killed label job resumes.
         counts_training: the cost of its training is part of the run's cost.
         mem_mb, minutes: resources that a label job requests; memory doubles with each retry.
@@ -117,6 +168,7 @@ class JudgeKind:
     combines_labels = False
     looks_up_labels = False
     is_trained = False
+    training_version = 1
     keeps_progress = False
     counts_training = False
     mem_mb = 1000
@@ -181,17 +233,63 @@ class JudgeKind:
         """Return the files that `load` reads for any answers: checkpoints, manifests."""
         return {}
 
+    def features(self, block: Any) -> dict[str, Spec]:
+        """Return name → spec of the tables of hidden states that the judge reads."""
+        return {}
+
     def label_inputs(self, plan: RunPlan, judge: str, model: str, task: str) -> Inputs:
-        """Return the input files of the job that labels a table, without the answers themselves."""
-        inputs = self.inputs(judge, plan.config.judges[judge])
+        """Return the input files of the job that labels a table, without the answers themselves.
+
+        Among them is the check that a trained judge has not seen the questions of a test task.
+        """
+        block = plan.config.judges[judge]
+        inputs = self.inputs(judge, block)
         if self.combines_labels:
-            inputs["labels"] = [label_path(table) for table in self.source_tables(plan, judge, model, task)]
+            return {**inputs, "labels": [label_path(table) for table in self.source_tables(plan, judge, model, task)]}
+        for dataset in self.depends_on(block).datasets if task in plan.config.tasks.test else ():
+            inputs["overlap"] = str(RESULTS / "datasets" / dataset / "overlap" / f"{task}.json")
         return inputs
 
-    def overlap_inputs(self, plan: RunPlan, block: Any, task: str) -> Inputs:
-        """Return the check that the judge was not trained on a test task; its label job must not run before."""
-        dataset = block.dataset if task in plan.config.tasks.test else None
-        return {"overlap": str(RESULTS / "datasets" / dataset / "overlap" / f"{task}.json")} if dataset else {}
+    # Training
+
+    def trains(self, block: Any) -> bool:
+        """Return whether a run trains the judge of a block, as opposed to taking a finished one."""
+        dependencies = self.depends_on(block)
+        return self.is_trained and bool(dependencies.datasets or dependencies.pair_sets)
+
+    def training_spec(self, plan: RunPlan, judge: str) -> Spec:
+        """Return the spec of the training: by default all settings of the block that do not change inference only."""
+        block: Any = plan.config.judges[judge]
+        spec: Spec = {"judge": judge, **block.model_dump(mode="json", exclude={*block.inference_keys, *block.run_time})}
+        if "training" in spec:
+            spec["training"] = block.training.model_dump(mode="json", exclude=set(block.training.run_time))
+        return {**spec, "text_version": text.TEXT_VERSION} if self.reads_text else spec
+
+    def training_inputs(self, plan: RunPlan, judge: str) -> Inputs:
+        """Return the input files of the training: by default those of its dataset, pairs, and the manifest of its backbone."""
+        block, inputs = plan.config.judges[judge], Inputs()
+        dependencies = self.depends_on(block)
+        for dataset in dependencies.datasets:
+            inputs |= {Path(name).stem: str(RESULTS / "datasets" / dataset / name) for name in DATASET_FILES}
+        if dependencies.pair_sets:
+            inputs["pairs"] = [path for name in sorted(dependencies.pair_sets) for path in plan.pair_files(name)]
+        for asset in self.assets(judge, block):
+            inputs["backbone"] = str(RESULTS / "prepared" / f"{asset}.json")
+        return inputs
+
+    def training_resources(self, block: Any) -> TrainingResources:
+        return TrainingResources()
+
+    def train(self, context: TrainingContext) -> None:
+        """Train the judge and write it into `context.folder`, judge.json last. An earlier judge stays if the training fails.
+
+        Raises:
+            InputError: a file is missing or broken, or there are too few labels.
+        """
+        raise NotImplementedError
+
+    def evaluate(self, context: TrainingContext) -> None:
+        """Write metrics.json and the model card README.md of a judge that was just trained, unless `train` has done so."""
 
     # Jobs
 
@@ -233,11 +331,11 @@ class JudgeKind:
 
     def recognizes(self, folder: Path) -> bool:
         """Return whether a folder holds a trained judge of this kind."""
-        return False
+        return read_card(folder).get("kind") == self.name
 
     def folder_inputs(self, folder: Path) -> Inputs:
         """Return the inputs of `load` for a folder that `recognizes` accepts."""
-        return {"checkpoint": str(folder / "judge.json")}
+        return {"checkpoint": str(folder / JUDGE_FILE)}
 
     def folder_block(self, folder: Path) -> dict[str, Any]:
         """Return the block of a configuration for the judge in a folder, with default settings."""
@@ -296,7 +394,7 @@ def kinds() -> list[JudgeKind]:
 def read_card(folder: Path) -> dict[str, Any]:
     """Return the judge.json of a folder; empty if it cannot be read, which loading the judge reports."""
     try:
-        card = json.loads((folder / "judge.json").read_text("utf-8"))
+        card = json.loads((folder / JUDGE_FILE).read_text("utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}
     return card if isinstance(card, dict) else {}
@@ -304,7 +402,21 @@ def read_card(folder: Path) -> dict[str, Any]:
 
 def is_trained_judge(folder: Path) -> bool:
     """Return whether a folder of a run holds a judge that was trained to the end: its description is written last."""
-    return (folder / "judge.json").is_file() or (folder / "probe.json").is_file()
+    return (folder / JUDGE_FILE).is_file()
+
+
+def judge_file(judge: str, results: Path = RESULTS) -> str:
+    """Return the path of the description of a judge that a run trains."""
+    return str(results / "judges" / judge / JUDGE_FILE)
+
+
+def train_judge(context: TrainingContext) -> None:
+    """Train and evaluate a judge, of any kind that learns from labels."""
+    kind = find(context.block["kind"])
+    context.folder.mkdir(parents=True, exist_ok=True)
+    kind.train(context)
+    kind.evaluate(context)
+    shutil.rmtree(context.work_folder, ignore_errors=True)
 
 
 def label_path(table: LabelTable) -> str:

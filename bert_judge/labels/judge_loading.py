@@ -211,7 +211,9 @@ def _from_file(file: Path, name: str, **about: Any) -> JudgeReference:
 def _of_folder(folder: Path, name: str, **about: Any) -> JudgeReference:
     kind = next((kind for kind in registry.kinds() if kind.recognizes(folder)), None)
     if kind is None:
-        raise InputError(f"--judge {folder}: not the folder of a trained judge; name a folder with judge.json or probe.json")
+        raise InputError(f"--judge {folder}: not the folder of a trained judge; name a folder with judge.json")
+    if kind.combines_labels:
+        raise InputError(f"--judge {folder}: {kind.standalone_problem(None)}")
     if registry.read_card(folder).get("simulated"):
         log.warning("judge %s: trained on simulated answers; do not use it on answers of real models", name)
     inputs, block = kind.folder_inputs(folder), kind.folder_block(folder)

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from bert_judge.config import files as config_files
+from bert_judge.judges.registry import Spec
 from bert_judge.plan import capability_checks, checks
 from bert_judge.plan.configuration import parse
-from bert_judge.plan.pairs import PairSpecs
+from bert_judge.plan.graph import Graph
 from bert_judge.plan.resolved_config import ATTACKS
-from bert_judge.plan.specs import Spec
-from bert_judge.plan.students import StudentSpecs, expand_models
+from bert_judge.plan.students import expand_models
 from bert_judge.runtime.errors import ConfigError
 
 __all__ = ["ATTACKS", "STAGE_VERSIONS", "Plan", "Spec", "build_plan"]
@@ -24,10 +24,7 @@ STAGE_VERSIONS = {
     "candidates": 2,
     "dataset": 4,
     "overlap": 1,
-    "judge": 5,
     "features": 1,
-    "probe": 4,
-    "probe_measures": 2,
     "filtered": 1,
     "student": 1,
     "cascade": 1,
@@ -36,13 +33,12 @@ STAGE_VERSIONS = {
     "audit": 5,
     "attacks": 1,
     "pairs": 1,
-    "pair_judge": 1,
     "ranks": 2,
     "report": 1,
 }
 
 
-class Plan(PairSpecs, StudentSpecs):
+class Plan(Graph):
     """A validated configuration with resolved names and a specification for each table."""
 
 

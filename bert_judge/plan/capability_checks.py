@@ -153,10 +153,10 @@ def _pair_problems(plan: Plan) -> list[str]:
             problems.append(f"pairs.{key}: no two of its models have answers to the same task; fix its models or tasks")
         if entry.gold:
             problems += _verdict_problems(plan, f"pairs.{key}.gold", entry.gold, plan.pair_answers(key))
-    for name in plan.trained_pair_judges:
+    for name in plan.trained_judges:
         problems += [
             f"judges.{name}.pairs: {key!r} has no labels; give it a gold judge"
-            for key in plan.pair_judge(name).pairs or []
+            for key in plan.kind_of(name).depends_on(plan.config.judges[name]).pair_sets
             if not (entry := plan.config.pairs[key]).source and not entry.gold
         ]
     return problems

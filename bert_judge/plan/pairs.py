@@ -9,12 +9,10 @@ from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 
-from bert_judge import tables, text
+from bert_judge import tables
 from bert_judge.config import PairSet
-from bert_judge.judges.pairwise import PairwiseJudgeConfig
-from bert_judge.judges.registry import Spec
-from bert_judge.plan.resolved_config import ResolvedConfig
-from bert_judge.plan.specs import dump
+from bert_judge.judges.registry import RESULTS, Spec
+from bert_judge.plan.resolved_config import ResolvedConfig, dump
 from bert_judge.runtime import keyed_random
 
 # The only part of an imported set. Names of generated parts contain a `@`.
@@ -27,20 +25,6 @@ class PairSpecs(ResolvedConfig):
     """Names and specs of pair sets, pairwise judges and their tables."""
 
     @property
-    def pair_judges(self) -> list[str]:
-        return self.judges("pairwise")
-
-    def pair_judge(self, name: str) -> PairwiseJudgeConfig:
-        entry = self.config.judges[name]
-        assert isinstance(entry, PairwiseJudgeConfig)
-        return entry
-
-    @property
-    def trained_pair_judges(self) -> list[str]:
-        """Return the pairwise judges that this workflow trains."""
-        return [name for name in self.pair_judges if self.pair_judge(name).pairs]
-
-    @property
     def compared_sets(self) -> list[tuple[str, str]]:
         """Return (judge, set) of every table of preferences, sorted."""
         return sorted((judge, name) for name, entry in self.config.pairs.items() for judge in entry.judges)
@@ -48,6 +32,10 @@ class PairSpecs(ResolvedConfig):
     def pair_parts(self, name: str) -> list[str]:
         """Return the names of the tables of a set, sorted: one per two models, or one for an imported set."""
         return [IMPORTED] if self.config.pairs[name].source else sorted(self._model_pairs[name])
+
+    def pair_files(self, name: str) -> list[str]:
+        """Return the paths of the tables of a set."""
+        return [str(RESULTS / "pairs" / name / f"{part}.parquet") for part in self.pair_parts(name)]
 
     @cached_property
     def _model_pairs(self) -> dict[str, dict[str, ModelPair]]:
@@ -104,14 +92,6 @@ class PairSpecs(ResolvedConfig):
             "tasks": self._shared_tasks(entry, pair),
             **dump(entry, only={"rows", "gold", "seed"}),
         }
-
-    def pair_judge_spec(self, judge: str) -> Spec:
-        entry = self.pair_judge(judge)
-        origin = {"base"} if entry.base else {"backbone", "max_length"}
-        settings = dump(entry, only={"kind", "revision", "validation_fraction", *origin})
-        training = dump(entry.training, without={*entry.training.run_time})
-        versions = {"text_version": text.TEXT_VERSION}
-        return {"judge": judge, "pairs": sorted(entry.pairs or []), **settings, "training": training, **versions}
 
     def preferences_spec(self, judge: str, pair_set: str) -> Spec:
         """Return the spec of a judge's verdicts on a set. The models are not part of it, so adding a model keeps the verdicts."""

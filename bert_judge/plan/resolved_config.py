@@ -192,3 +192,8 @@ class ResolvedConfig:
                 weights = {entry.style: 1.0} if isinstance(entry.style, str) else entry.style
                 style_by_model[model] = max(weights, key=lambda style: weights[style])
         return style_by_model
+
+
+def dump(block: Any, without: set[str] | None = None, only: set[str] | None = None) -> Spec:
+    """Convert a section of the configuration to plain JSON, optionally without or with only some keys."""
+    return block.model_dump(mode="json", exclude=without, include=only)

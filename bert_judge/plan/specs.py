@@ -5,20 +5,19 @@ batch sizes. Equal specs mean equal tables, so the workflow reruns a job only wh
 """
 
 from functools import cached_property
-from typing import Any
 
 from bert_judge import tables, text
 from bert_judge.config import ImportedModel, LocalModel
-from bert_judge.judges.probe import ProbeJudgeConfig, aspect_features, backbone_asset
-from bert_judge.judges.registry import LabelTable, Spec
-from bert_judge.plan.resolved_config import ATTACKS, ResolvedConfig
+from bert_judge.judges.registry import LabelTable, Spec, TrainingResources
+from bert_judge.plan.pairs import PairSpecs
+from bert_judge.plan.resolved_config import ATTACKS, dump
 from bert_judge.tables import selections
 
 # Settings of a fine-tuned model's prompts, in training and in inference.
 CHAT_SETTINGS = {"dtype", "system", "thinking", "reasoning_end", "trust_remote_code"}
 
 
-class Specs(ResolvedConfig):
+class Specs(PairSpecs):
     """Specs of tasks, answers, labels, datasets, judges, scores and reports."""
 
     @cached_property
@@ -95,64 +94,40 @@ class Specs(ResolvedConfig):
         allowed = self.config.datasets[dataset].allow_test_questions
         return {"dataset": dataset, "allow_test_questions": allowed, "test": [task]}
 
-    def judge_spec(self, judge: str) -> Spec:
-        entry: Any = self.config.judges[judge]
-        spec = {"judge": judge, **dump(entry, without={*entry.inference_keys, *entry.run_time})}
-        return {**spec, "training": dump(entry.training, without={*entry.training.run_time}), "text_version": text.TEXT_VERSION}
+    @cached_property
+    def trained_judges(self) -> list[str]:
+        """Return the judges that the run trains; others have a checkpoint or need none."""
+        return [name for name, block in self.config.judges.items() if self.kind_of(name).trains(block)]
 
-    def cascade_spec(self, judge: str) -> Spec:
-        """Return the spec of fitting a cascade."""
-        entry: Any = self.config.judges[judge]
-        members = [name for name, _, _ in self.kind_of(judge).fit_tables(self, judge)]
-        teacher = self.config.datasets[entry.dataset].teacher
-        return {"judge": judge, "teacher": teacher, "learners": members, **dump(entry, without={"kind"})}
+    def training_spec(self, judge: str) -> Spec:
+        return self.kind_of(judge).training_spec(self, judge)
+
+    def training_resources(self, judge: str) -> TrainingResources:
+        return self.kind_of(judge).training_resources(self.config.judges[judge])
 
     def cascades_spec(self) -> Spec:
         return {**self.standings_spec(), "cascades": self.measured_cascades}
 
-    def probe(self, name: str) -> ProbeJudgeConfig:
-        entry = self.config.judges[name]
-        assert isinstance(entry, ProbeJudgeConfig)
-        return entry
-
     @cached_property
     def feature_sets(self) -> dict[str, Spec]:
-        """Return the name of each set of hidden states → the settings that the states depend on.
-
-        Probes and aspects with the same backbone, prompt and settings share a set, which is named after the backbone and a hash.
-        """
-        return {name: spec for judge in self.judges("probe") for name, spec in aspect_features(self.probe(judge)).values()}
-
-    def features_of(self, judge: str) -> list[str]:
-        """Return the distinct names of the sets of hidden states that a probe reads."""
-        return list(dict.fromkeys(name for name, _ in aspect_features(self.probe(judge)).values()))
+        """Return the name of each set of hidden states → the settings that the states depend on; judges may share a set."""
+        return {features: spec for features, (spec, _) in self._feature_sets.items()}
 
     def backbone_of(self, features: str) -> str:
         """Return the asset of the model that produces a set of hidden states."""
-        spec = self.feature_sets[features]
-        return backbone_asset(spec["backbone"], spec["revision"])
+        return self._feature_sets[features][1]
+
+    @cached_property
+    def _feature_sets(self) -> dict[str, tuple[Spec, str]]:
+        return {
+            features: (spec, next(iter(self.kind_of(name).assets(name, block))))
+            for name, block in self.config.judges.items()
+            for features, spec in self.kind_of(name).features(block).items()
+        }
 
     def features_spec(self, features: str, model: str, task: str) -> Spec:
         """Return the spec of the hidden states of a model's answers to a task, or of a selection of answers."""
         return {"features": features, "model": model, "task": task, **self.feature_sets[features]}
-
-    def probe_spec(self, judge: str) -> Spec:
-        probe = self.probe(judge)
-        # The threshold applies to labels only.
-        excluded = {"aspects", "threshold", *ProbeJudgeConfig.reads} - {"pooling"}
-        settings = probe.model_dump(mode="json", exclude=excluded)
-        features = aspect_features(probe)
-        aspects = {
-            name: {**entry.model_dump(mode="json", exclude={"description"}), "features": features[name][0]}
-            for name, entry in probe.aspect_configs.items()
-        }
-        return {
-            "judge": judge,
-            **settings,
-            "aspects": aspects,
-            "features": dict(features.values()),
-            "tables": [[model, task] for model, task in self.dataset_tables(probe.dataset)],
-        }
 
     def scores_spec(self, model: str, task: str) -> Spec:
         return {"model": model, "task": task, "judges": self.config.scorers}
@@ -224,7 +199,7 @@ class Specs(ResolvedConfig):
         return {"judges": self.config.attacks.judges, "tasks": self.attack_tasks}
 
     def report_spec(self) -> Spec:
-        kinds = {name: self.config.judges[name].kind for name in self.config.scorers}
+        kinds = {name: self.config.judges[name].kind for name in [*self.config.scorers, *self.trained_judges]}
         simulated = self.models_of_generator("simulated")
         spec = {**self.standings_spec(), "kinds": kinds, "simulated_models": sorted(simulated)}
         if self.config.attacks:
@@ -237,8 +212,3 @@ class Specs(ResolvedConfig):
         # Aspects belong to labels, not to questions and answers; pairs have their own spec.
         entry = dump(self.config.imports[name], without={"path", "aspects", "pair_columns"})
         return {**entry, "content": tables.file_content(self.import_path(name))}
-
-
-def dump(block: Any, without: set[str] | None = None, only: set[str] | None = None) -> Spec:
-    """Convert a section of the configuration to plain JSON, optionally without or with only some keys."""
-    return block.model_dump(mode="json", exclude=without, include=only)

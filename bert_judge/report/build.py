@@ -41,9 +41,8 @@ def build_report(
     output: Path,
     audit: Path | None = None,
     attacks: tuple[Path, Path] | None = None,
-    cascades: tuple[Path, Mapping[str, Path]] | None = None,
+    cascades: Path | None = None,
     pairs: tuple[Path, Path, Path] | None = None,
-    probes: Mapping[str, Path] | None = None,
     students: Path | None = None,
 ) -> None:
     """Write the report.
@@ -51,12 +50,11 @@ def build_report(
     Args:
         spec: see `Plan.report_spec`.
         folder: output folder of `build_standings`.
-        judges: trained judge → its folder, which holds metrics.json.
+        judges: trained judge → its folder, which holds metrics.json and judge.json.
         audit: output folder of `build_corrected`, if a sample was labelled.
         attacks: rates and examples from `build_rates`, if judges were attacked.
-        cascades: output of `build_cascades`, and cascade → its cascade.json.
+        cascades: output of `build_cascades`.
         pairs: agreement, ranks and correlations from `build_ranks`.
-        probes: probe → its metrics.json.
         students: output of `build_students`.
     """
     views = sections.judge_views(spec)
@@ -65,7 +63,12 @@ def build_report(
     score_files = {score_tables.identify_table(path): Path(path) for path in scores}
     answers = pack(order_answers(verdicts, names, spec["gold"], sections.trained_judges(spec)), names, score_files)
     student_views = optional_sections.student_views(students, spec["gold"] or sections.lead_judge(views)) if students else []
-    cascade_views = optional_sections.cascade_views(*cascades) if cascades else []
+    probes, fitted = (
+        {name: judges[name] / file for name in spec["judges"] if name in judges and spec["kinds"].get(name) == kind}
+        for kind, file in (("probe", "metrics.json"), ("cascade", "judge.json"))
+    )
+    measured = {name: folder for name, folder in judges.items() if spec["kinds"].get(name) not in ("probe", "cascade")}
+    cascade_views = optional_sections.cascade_views(cascades, fitted) if cascades else []
     figures = {view["chart_name"]: view["chart"] for view in cascade_views}
     labelled = leaderboard.read_tables(audit) if audit else None
     context = {
@@ -77,8 +80,8 @@ def build_report(
         "labelled": leaderboard.audit_view(labelled, spec["audit"]) if labelled else None,
         "attacks": optional_sections.attack_view(*attacks, spec["attacks"]) if attacks else None,
         "cascades": cascade_views,
-        "probes": optional_sections.probe_views(probes or {}),
-        "training": sections.metrics_table(judges),
+        "probes": optional_sections.probe_views(probes),
+        "training": sections.metrics_table(measured),
         "answers": answers,
         "provenance": _provenance(folder / "standings.parquet"),
         **_assets(),

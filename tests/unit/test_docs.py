@@ -23,6 +23,7 @@ from bert_judge.cli import COMMANDS, app
 from bert_judge.judges.probe import ProbeJudgeConfig
 from bert_judge.plan import configuration
 from bert_judge.plan.configuration import config_model
+from bert_judge.plan.graph import TARGETS
 
 ROOT = Path(__file__).parents[2]
 PAGES = {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]}
@@ -105,10 +106,9 @@ def test_make_targets_exist(page: str) -> None:
 
 
 def targets() -> set[str]:
-    sources = [ROOT / "Snakefile", *(ROOT / "rules").glob("*.smk")]
-    return {
+    return set(TARGETS) | {
         name
-        for path in sources
+        for path in (ROOT / "rules").glob("*.smk")
         for names in re.findall(r"^\s*rule (\w+):|^use rule \w+ as (\w+)", path.read_text("utf-8"), re.MULTILINE)
         for name in names
     }

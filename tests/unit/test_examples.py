@@ -53,7 +53,7 @@ def test_a_37th_model_retrains_no_judge() -> None:
     after = plan.build_plan(raw)
     assert set(after.score_tables) - set(before.score_tables) == {("one-more", task) for task in before.config.tasks.test}
     assert after.dataset_spec("million") == before.dataset_spec("million")
-    assert after.judge_spec("eurobert") == before.judge_spec("eurobert")
+    assert after.training_spec("eurobert") == before.training_spec("eurobert")
     assert {pair for pair in before.score_tables if after.scores_spec(*pair) != before.scores_spec(*pair)} == set()
 
 

@@ -151,9 +151,9 @@ def specs(raw: dict[str, Any]) -> dict[str, str]:
     found |= {f"preferences of {name}": run.preferences_spec(name, "set") for name in PAIR_JUDGES}
     found |= {f"dataset {name}": run.dataset_spec(name) for name in run.config.datasets}
     found |= {"questions": run.task_spec("facts_test"), "answers": run.candidates_spec("ada", "facts_test")}
-    found |= {"attacks": run.attacks_spec("facts_test"), "judge encoder": run.judge_spec("encoder")}
-    found |= {"judge trained": run.pair_judge_spec("trained"), "judge both": run.cascade_spec("both")}
-    found |= {"judge probe": run.probe_spec("probe"), "hidden states": run.features_spec(*run.feature_sets, "ada", "facts_test")}
+    found |= {"attacks": run.attacks_spec("facts_test"), "judge encoder": run.training_spec("encoder")}
+    found |= {"judge trained": run.training_spec("trained"), "judge both": run.training_spec("both")}
+    found |= {"judge probe": run.training_spec("probe"), "hidden states": run.features_spec(*run.feature_sets, "ada", "facts_test")}
     found |= {f"asset {name}": spec for name, spec in run.assets.items()}
     return {name: tables.canonical(spec) for name, spec in found.items()}
 

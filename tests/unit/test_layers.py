@@ -57,7 +57,6 @@ LIGHT_SCRIPTS = (
     "correct_accuracies",
     "draw_audit",
     "filter_answers",
-    "fit_cascade",
     "held_out_answers",
     "import_candidates",
     "import_pairs",

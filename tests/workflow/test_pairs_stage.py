@@ -93,7 +93,7 @@ def test_another_label_trains_anew_and_another_file_does_not(paired: Workspace, 
     config["imports"]["people"]["path"] = str(run.folder / "people.jsonl")
     config["pairs"]["learn"]["seed"] = 1
     run.configure(config)
-    assert "Train pairwise judge better" in run.planned("preferences")
+    assert "Train better" in run.planned("preferences")
     config["pairs"]["learn"]["seed"] = 0
     config["pairs"]["people"]["question_split"] = [0.0, 0.5]
     run.configure(config)

@@ -10,7 +10,18 @@ from pydantic import Field, model_validator
 from bert_judge.config.base import JudgeConfig, Share
 from bert_judge.config.training import Input, Training
 from bert_judge.encoder.judge_folder import judge_asset, local_content
-from bert_judge.judges.registry import RESULTS, Dependencies, Inputs, JudgeKind, LoadContext, RunPlan, Spec, read_card
+from bert_judge.judges.registry import (
+    RESULTS,
+    Dependencies,
+    Inputs,
+    JudgeKind,
+    LoadContext,
+    Spec,
+    TrainingContext,
+    TrainingResources,
+    judge_file,
+    read_card,
+)
 
 
 class BertJudgeConfig(JudgeConfig):
@@ -74,6 +85,7 @@ class BertKind(JudgeKind):
     config = BertJudgeConfig
     reads_text = True
     is_trained = True
+    training_version = 5
     keeps_progress = True
     counts_training = True
     mem_mb, minutes = 4000, 240
@@ -92,12 +104,23 @@ class BertKind(JudgeKind):
         return local_content(block.checkpoint)
 
     def inputs(self, judge: str, block: BertJudgeConfig, results: Path = RESULTS) -> Inputs:
-        trained, prepared = results / "judges" / judge / "judge.json", results / "prepared" / f"judge-{judge}.json"
-        return {"checkpoint": str(trained if block.dataset else prepared)}
+        prepared = str(results / "prepared" / f"judge-{judge}.json")
+        return {"checkpoint": judge_file(judge, results) if block.dataset else prepared}
 
-    def label_inputs(self, plan: RunPlan, judge: str, model: str, task: str) -> Inputs:
-        block: Any = plan.config.judges[judge]
-        return {**self.inputs(judge, block), **self.overlap_inputs(plan, block, task)}
+    def training_resources(self, block: BertJudgeConfig) -> TrainingResources:
+        return TrainingResources(gpus=1, minutes=720)
+
+    def train(self, context: TrainingContext) -> None:
+        context.check_device()
+        from bert_judge.judges.bert.train import train_judge
+
+        files, run_time = context.inputs, context.run_time_settings(Training)
+        train_judge(
+            context.spec,
+            *(files["train"], files["validation"], files["validation_weak"], files["summary"]),
+            *(files["backbone"], context.folder, context.work_folder),
+            run_time.get("micro_batch_size"),
+        )
 
     def label_rule(self, block: BertJudgeConfig) -> str:
         return "label_encoder"
@@ -108,7 +131,7 @@ class BertKind(JudgeKind):
     def recognizes(self, folder: Path) -> bool:
         """Accept every folder but those of other kinds: a published checkpoint has no file that names its kind."""
         card = read_card(folder)
-        return not ((folder / "probe.json").is_file() or card.get("pairwise") or card.get("kind"))
+        return not (card.get("pairwise") or card.get("kind"))
 
     def revisions(self, context: LoadContext) -> dict[str, str] | None:
         from bert_judge.encoder.judge_folder import resolve_checkpoint

@@ -8,7 +8,22 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from bert_judge.config.base import JudgeConfig, Share
-from bert_judge.judges.registry import RESULTS, Dependencies, Inputs, JudgeKind, LabelTable, LoadContext, RunPlan, Spec, find
+from bert_judge.judges.registry import (
+    JUDGE_FILE,
+    RESULTS,
+    Dependencies,
+    Inputs,
+    JudgeKind,
+    LabelTable,
+    LoadContext,
+    RunPlan,
+    Spec,
+    TrainingContext,
+    TrainingResources,
+    find,
+    judge_file,
+    label_path,
+)
 from bert_judge.tables import selections
 
 if TYPE_CHECKING:
@@ -72,7 +87,31 @@ class CascadeKind(JudgeKind):
         return [*escalated, selections.HeldOut(block.dataset).name]
 
     def inputs(self, judge: str, block: CascadeJudgeConfig, results: Path = RESULTS) -> Inputs:
-        return {"cascade": str(results / "judges" / judge / "cascade.json")}
+        return {"cascade": judge_file(judge, results)}
+
+    def training_spec(self, plan: RunPlan, judge: str) -> Spec:
+        block: Any = plan.config.judges[judge]
+        members = [name for name, _, _ in self.fit_tables(plan, judge)]
+        teacher = plan.config.datasets[block.dataset].teacher
+        return {**super().training_spec(plan, judge), "teacher": teacher, "learners": members}
+
+    def training_inputs(self, plan: RunPlan, judge: str) -> Inputs:
+        validation = super().training_inputs(plan, judge)["validation"]
+        return {"validation": validation, "labels": [label_path(table) for table in self.fit_tables(plan, judge)]}
+
+    def training_resources(self, block: CascadeJudgeConfig) -> TrainingResources:
+        return TrainingResources(mem_mb=2000, minutes=20)
+
+    def train(self, context: TrainingContext) -> None:
+        from bert_judge.judges.cascade.fit import fit_cascade
+
+        labels = dict(zip(context.spec["learners"], context.inputs["labels"], strict=True))
+        fit_cascade(context.spec, context.inputs["validation"], labels, context.folder / JUDGE_FILE)
+
+    def evaluate(self, context: TrainingContext) -> None:
+        from bert_judge.judges.cascade.fit import evaluate_cascade
+
+        evaluate_cascade(context.spec, context.folder)
 
     def checks(self, config: Config, judge: str, block: CascadeJudgeConfig) -> list[str]:
         teacher = config.datasets[block.dataset].teacher

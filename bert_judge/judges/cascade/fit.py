@@ -5,6 +5,7 @@ for "correct" and "incorrect", fitted on the rows that the previous judges escal
 the thresholds; lowering it trades agreement for cost.
 """
 
+import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -17,6 +18,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from bert_judge import tables
 from bert_judge.judges.cascade.escalation import DecisionThresholds, with_unique_attempts
+from bert_judge.judges.model_card import markdown_table, write_model_card
 from bert_judge.judges.protocol import join_labels
 from bert_judge.runtime.errors import InputError
 
@@ -67,7 +69,7 @@ class OperatingPoint:
 
 
 def fit_cascade(spec: Mapping[str, Any], validation: str | Path, labels: Mapping[str, str | Path], output: str | Path) -> None:
-    """Choose the decision thresholds of a cascade on the validation rows of its dataset, and write its cascade.json.
+    """Choose the decision thresholds of a cascade on the validation rows of its dataset, and write its judge.json.
 
     `labels`: judge → its labels of these rows, except for the dataset's teacher. Raises InputError: a label table does not fit the
     rows, or no thresholds reach the configured accuracy or budget.
@@ -88,6 +90,7 @@ def fit_cascade(spec: Mapping[str, Any], validation: str | Path, labels: Mapping
         raise InputError(f"judges.{spec['judge']}.{error}") from None
     single_judges = {name: float(outputs.agrees(correct).mean()) for name, outputs in judges.items()}
     description = {
+        "kind": "cascade",
         "thresholds": {name: asdict(thresholds) for name, thresholds in operating_point.thresholds.items()},
         "last": spec["judges"][-1],
         "fitted_on": {"dataset": spec["dataset"], "rows": len(rows), "questions": int(rows["question"].nunique())},
@@ -98,6 +101,23 @@ def fit_cascade(spec: Mapping[str, Any], validation: str | Path, labels: Mapping
     tables.write_json(output, description)
     shares = ", ".join(f"{name} labels {share:.1%}" for name, share in operating_point.row_shares.items())
     log.info("%s: agreement %.1f%% on %d validation rows; %s", spec["judge"], 100 * operating_point.agreement, len(rows), shares)
+
+
+def evaluate_cascade(spec: Mapping[str, Any], folder: Path) -> None:
+    """Write metrics.json and README.md into the folder of a fitted cascade."""
+    fitted = json.loads((folder / "judge.json").read_text("utf-8"))
+    point, single_judges, rows = fitted["operating_point"], fitted["single_judges"], fitted["fitted_on"]
+    tables.write_json(folder / "metrics.json", {"validation": {"n": rows["rows"], "agreement": point["agreement"]}})
+    cells = [(name, f"{share:.1%}", f"{single_judges[name]:.1%}") for name, share in point["row_shares"].items()]
+    header = ("judge", "share of the rows that it labels", "agreement with the labels on its own")
+    write_model_card(
+        folder,
+        title=spec["judge"],
+        introduction=f"A cascade of judges, fitted on {rows['rows']} validation rows of the dataset `{rows['dataset']}`. "
+        f"On these it agrees with the labels on {point['agreement']:.1%}.\n\n{markdown_table(header, cells)}",
+        tags=["cascade"],
+        spec=spec,
+    )
 
 
 def operating_points(judges: Mapping[str, JudgeOutputs], correct: Bools) -> list[OperatingPoint]:

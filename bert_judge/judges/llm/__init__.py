@@ -13,6 +13,7 @@ from bert_judge.config.models import LanguageModel, OpenAIModel
 from bert_judge.config.training import JudgeTuning
 from bert_judge.encoder.judge_folder import local_content
 from bert_judge.judges.language_models import (
+    FINE_TUNING,
     fine_tuned_assets,
     fine_tuned_inputs,
     is_fine_tuned,
@@ -21,7 +22,16 @@ from bert_judge.judges.language_models import (
     model_asset,
     model_gpus,
 )
-from bert_judge.judges.registry import RESULTS, Dependencies, Inputs, JudgeKind, LoadContext, RunPlan, Spec, read_card
+from bert_judge.judges.registry import (
+    RESULTS,
+    Dependencies,
+    Inputs,
+    JudgeKind,
+    LoadContext,
+    Spec,
+    TrainingContext,
+    TrainingResources,
+)
 
 # Settings of a model that write a text, which a decision model does not.
 CHAT_SETTINGS = (
@@ -105,6 +115,7 @@ class LLMKind(JudgeKind):
     name = "llm"
     config = LLMJudgeConfig
     prompt_files = ("prompts.yaml",)
+    training_version = 5
     counts_training = True
     mem_mb, minutes = 2000, 720
 
@@ -131,18 +142,25 @@ class LLMKind(JudgeKind):
             return fine_tuned_inputs(judge, block, results)
         return {"manifest": str(results / "prepared" / f"judge-{judge}.json")} if self.assets(judge, block) else {}
 
-    def label_inputs(self, plan: RunPlan, judge: str, model: str, task: str) -> Inputs:
-        block: Any = plan.config.judges[judge]
-        return {**self.inputs(judge, block), **self.overlap_inputs(plan, block, task)}
+    def trains(self, block: LLMJudgeConfig) -> bool:
+        return block.dataset is not None
+
+    def training_resources(self, block: LLMJudgeConfig) -> TrainingResources:
+        return FINE_TUNING
+
+    def train(self, context: TrainingContext) -> None:
+        context.check_device()
+        from bert_judge.judges.llm.fine_tuned import train_judge
+
+        files, run_time = context.inputs, context.run_time_settings(JudgeTuning)
+        tables = (files["train"], files["validation"], files["summary"])
+        train_judge(context.spec, *tables, files["backbone"], context.folder, context.work_folder, run_time)
 
     def label_rule(self, block: LLMJudgeConfig) -> str:
         return f"label_{block.model.generator if block.model else 'hf'}"
 
     def gpus(self, block: LLMJudgeConfig) -> int:
         return model_gpus(block.model) if block.model else 1
-
-    def recognizes(self, folder: Path) -> bool:
-        return read_card(folder).get("kind") == self.name
 
     def load(self, context: LoadContext) -> Any:
         if "checkpoint" in context.inputs:

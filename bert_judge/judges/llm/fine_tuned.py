@@ -79,7 +79,7 @@ def train_judge(
     """Fine-tune a language model on a dataset; write it with its metrics and model card.
 
     Args:
-        spec: `Plan.judge_spec`.
+        spec: `Plan.training_spec`.
         train, validation: dataset tables; calibration and metrics are fitted and measured on `validation`.
         base: manifest of the base model.
         folder: gets adapter or weights, tokenizer, metrics.json, README.md and, last, judge.json.

@@ -12,6 +12,7 @@ from bert_judge.config.models import LanguageModel
 from bert_judge.config.training import JudgeTuning, Training
 from bert_judge.encoder.judge_folder import judge_asset, local_content
 from bert_judge.judges.language_models import (
+    FINE_TUNING,
     fine_tuned_assets,
     fine_tuned_inputs,
     load_fine_tuned,
@@ -19,7 +20,19 @@ from bert_judge.judges.language_models import (
     model_asset,
     model_gpus,
 )
-from bert_judge.judges.registry import RESULTS, Dependencies, Inputs, JudgeKind, LoadContext, Spec, read_card
+from bert_judge.judges.registry import (
+    RESULTS,
+    Dependencies,
+    Inputs,
+    JudgeKind,
+    LoadContext,
+    RunPlan,
+    Spec,
+    TrainingContext,
+    TrainingResources,
+    judge_file,
+    read_card,
+)
 
 PairSets = Annotated[Texts, BeforeValidator(as_list, json_schema_input_type=str | Texts)]
 
@@ -37,7 +50,7 @@ ORIGINS = {
 class PairwiseJudgeConfig(JudgeConfig):
     """A judge that compares two answers in both orders: a trained encoder, a language model, prompted or fine-tuned, or a rule."""
 
-    run_time: ClassVar[frozenset[str]] = frozenset()
+    inference_keys: ClassVar[frozenset[str]] = frozenset({"model", "checkpoint", "rule", *LANGUAGE_MODEL})
 
     kind: Literal["pairwise"]
     model: Annotated[LanguageModel, Field(discriminator="generator")] | None = None
@@ -134,12 +147,32 @@ class PairwiseKind(JudgeKind):
         return {f"judge-{judge}": judge_asset(block.checkpoint or block.backbone, block.revision)}
 
     def inputs(self, judge: str, block: PairwiseJudgeConfig, results: Path = RESULTS) -> Inputs:
-        trained, prepared = results / "judges" / judge / "judge.json", results / "prepared" / f"judge-{judge}.json"
+        prepared = str(results / "prepared" / f"judge-{judge}.json")
         if not self.assets(judge, block):
             return {}
         if block.base:
             return fine_tuned_inputs(judge, block, results)
-        return {"manifest": str(prepared)} if block.model else {"checkpoint": str(trained if block.pairs else prepared)}
+        return {"manifest": prepared} if block.model else {"checkpoint": judge_file(judge, results) if block.pairs else prepared}
+
+    def training_spec(self, plan: RunPlan, judge: str) -> Spec:
+        spec = super().training_spec(plan, judge)
+        unused = {"backbone", "max_length"} if spec["base"] else {"base"}
+        return {key: value for key, value in spec.items() if key not in unused} | {"pairs": sorted(spec["pairs"])}
+
+    def training_resources(self, block: PairwiseJudgeConfig) -> TrainingResources:
+        return FINE_TUNING if block.base else TrainingResources(gpus=1, minutes=720)
+
+    def train(self, context: TrainingContext) -> None:
+        context.check_device()
+        arguments = (context.spec, context.inputs["pairs"], context.inputs["backbone"], context.folder, context.work_folder)
+        if "base" in context.spec:
+            from bert_judge.judges.pairwise.fine_tuned import train_judge
+
+            train_judge(*arguments, context.run_time_settings(JudgeTuning))
+        else:
+            from bert_judge.judges.pairwise.train import train_pair_judge
+
+            train_pair_judge(*arguments, context.run_time_settings(Training).get("micro_batch_size"))
 
     def label_rule(self, block: PairwiseJudgeConfig) -> str:
         if block.rule:

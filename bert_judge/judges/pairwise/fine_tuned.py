@@ -77,7 +77,7 @@ def train_judge(
     """Fine-tune a language model on tables of labelled pairs, calibrate and measure it on held-out questions.
 
     Args:
-        spec: `Plan.pair_judge_spec`.
+        spec: `Plan.training_spec`.
         base: manifest of the base model.
         folder: gets adapter or weights, tokenizer, metrics.json, README.md and, last, judge.json.
         work_folder: holds the training checkpoints until the judge is complete.

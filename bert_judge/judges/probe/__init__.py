@@ -11,7 +11,18 @@ from pydantic import BeforeValidator, Field, field_validator
 
 from bert_judge import tables
 from bert_judge.config.base import JudgeConfig, Name, ProbeAspect, Share, as_list, roscoe
-from bert_judge.judges.registry import RESULTS, Dependencies, Inputs, JudgeKind, LoadContext, RunPlan, Spec
+from bert_judge.judges.registry import (
+    RESULTS,
+    Dependencies,
+    Inputs,
+    JudgeKind,
+    LoadContext,
+    RunPlan,
+    Spec,
+    TrainingContext,
+    TrainingResources,
+    judge_file,
+)
 from bert_judge.runtime.resume import content_key
 
 if TYPE_CHECKING:
@@ -101,6 +112,7 @@ class ProbeKind(JudgeKind):
     name = "probe"
     config = ProbeJudgeConfig
     is_trained = True
+    training_version = 4
     mem_mb, minutes = 4000, 60
 
     def settings(self, block: ProbeJudgeConfig) -> Spec:
@@ -114,13 +126,15 @@ class ProbeKind(JudgeKind):
         return {asset: {"repository": block.backbone, "revision": block.revision, "remote_code": False}}
 
     def inputs(self, judge: str, block: ProbeJudgeConfig, results: Path = RESULTS) -> Inputs:
-        return {"probe": str(results / "judges" / judge / "probe.json")}
+        return {"checkpoint": judge_file(judge, results)}
+
+    def features(self, block: ProbeJudgeConfig) -> dict[str, Spec]:
+        return dict(aspect_features(block).values())
 
     def label_inputs(self, plan: RunPlan, judge: str, model: str, task: str) -> Inputs:
         block: Any = plan.config.judges[judge]
-        names = dict.fromkeys(name for name, _ in aspect_features(block).values())
-        features = [str(RESULTS / "features" / name / model / f"{task}.parquet") for name in names]
-        return {**self.inputs(judge, block), "features": features, **self.overlap_inputs(plan, block, task)}
+        features = [features_path(name, model, task) for name in self.features(block)]
+        return {**super().label_inputs(plan, judge, model, task), "features": features}
 
     def label_rule(self, block: ProbeJudgeConfig) -> str:
         return "label_from_features"
@@ -130,11 +144,45 @@ class ProbeKind(JudgeKind):
         error = f"judges.{judge}.dataset: {block.dataset!r} is augmented ({', '.join(kinds)}); use a dataset without `augment`"
         return [error] if kinds else []
 
-    def recognizes(self, folder: Path) -> bool:
-        return (folder / "probe.json").is_file()
+    def training_spec(self, plan: RunPlan, judge: str) -> Spec:
+        block: Any = plan.config.judges[judge]
+        # The specs of the hidden states have the settings that these are read with.
+        spec = block.model_dump(mode="json", exclude={"aspects", "threshold", *block.reads} - {"pooling"})
+        features = aspect_features(block)
+        aspects = {
+            name: {**entry.model_dump(mode="json", exclude={"description"}), "features": features[name][0]}
+            for name, entry in block.aspect_configs.items()
+        }
+        tables = [[model, task] for model, task in plan.dataset_tables(block.dataset)]
+        return {"judge": judge, **spec, "aspects": aspects, "features": self.features(block), "tables": tables}
 
-    def folder_inputs(self, folder: Path) -> Inputs:
-        return {"probe": str(folder / "probe.json")}
+    def training_inputs(self, plan: RunPlan, judge: str) -> Inputs:
+        block: Any = plan.config.judges[judge]
+        tables = plan.dataset_tables(block.dataset)
+        # By set, then in the order of the spec's tables.
+        features = [features_path(name, *table) for name in self.features(block) for table in tables]
+        return {**super().training_inputs(plan, judge), "features": features}
+
+    def training_resources(self, block: ProbeJudgeConfig) -> TrainingResources:
+        return TrainingResources(minutes=240)
+
+    def train(self, context: TrainingContext) -> None:
+        from bert_judge.assets.prepare import load_manifest
+        from bert_judge.judges.probe.train import train_probe
+
+        spec, files = context.spec, context.inputs
+        paths, each = list(files["features"]), len(spec["tables"])
+        features = {name: paths[n * each : (n + 1) * each] for n, name in enumerate(spec["features"])}
+        manifest = load_manifest(files["backbone"])
+        revisions = {manifest.repository: manifest.revision}
+        train_probe(spec, files["train"], files["validation"], features, revisions, context.folder)
+
+    def evaluate(self, context: TrainingContext) -> None:
+        from bert_judge.judges.probe.evaluate import evaluate_probe
+        from bert_judge.judges.probe.train import PREDICTIONS_FILE, SELECTION_FILE
+
+        folder = context.folder
+        evaluate_probe(context.spec, folder / SELECTION_FILE, folder / PREDICTIONS_FILE, folder)
 
     def folder_block(self, folder: Path) -> dict[str, Any]:
         return {"kind": self.name, "dataset": "unknown"}
@@ -144,7 +192,11 @@ class ProbeKind(JudgeKind):
 
         features = context.inputs.get("features")
         states = CachedStates({Path(path).parents[1].name: path for path in features}) if features else None
-        return Probe(Path(context.inputs["probe"]).parent, context.settings["threshold"], states)
+        return Probe(Path(context.inputs["checkpoint"]).parent, context.settings["threshold"], states)
+
+
+def features_path(features: str, model: str, task: str) -> str:
+    return str(RESULTS / "features" / features / model / f"{task}.parquet")
 
 
 def backbone_asset(backbone: str, revision: str | None) -> str:

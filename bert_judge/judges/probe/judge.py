@@ -1,6 +1,6 @@
 """A judge that classifies the hidden states of a frozen model: several aspects of an answer, without a reference.
 
-Its folder holds a classifier per aspect in the skops format, which runs no code on loading, and `probe.json`, written last.
+Its folder holds a classifier per aspect in the skops format, which runs no code on loading, and `judge.json`, written last.
 """
 
 import json
@@ -19,10 +19,10 @@ from bert_judge import tables
 from bert_judge.judges.probe import classifiers
 from bert_judge.judges.probe.features import FeatureTable, combine_poolings
 from bert_judge.judges.protocol import EMPTY_ANSWER, EMPTY_FLAG, Label, Row, decided
+from bert_judge.judges.registry import JUDGE_FILE
 from bert_judge.runtime.errors import InputError
 
 LayerPooling = tuple[int, str]
-PROBE_FILE = "probe.json"
 # Types in a classifier file that skops does not trust by default.
 TRUSTED_TYPES = [
     *(f"{classifiers.__name__}.{name}Classifier" for name in ("AllClasses", "Calibrated", "Ordinal")),
@@ -137,14 +137,15 @@ class Probe:
 
 
 def save_folder(folder: Path, aspects: Mapping[str, AspectHead], spec: Mapping[str, Any], revisions: Mapping[str, str]) -> None:
-    """Write a probe with `Plan.probe_spec` and the revisions of the backbones."""
+    """Write a probe with `Plan.training_spec` and the revisions of the backbones."""
     folder.mkdir(parents=True, exist_ok=True)
     # Without this file, which is written last, the folder does not count as a probe.
-    (folder / PROBE_FILE).unlink(missing_ok=True)
+    (folder / JUDGE_FILE).unlink(missing_ok=True)
     for name, head in aspects.items():
         with tables.atomic(folder / f"{name}.skops") as temporary:
             skops.io.dump(head.model, temporary)
     content = {
+        "kind": "probe",
         "spec": spec,
         "revisions": dict(revisions),
         "aspects": {
@@ -152,14 +153,14 @@ def save_folder(folder: Path, aspects: Mapping[str, AspectHead], spec: Mapping[s
             for name, head in aspects.items()
         },
     }
-    tables.write_json(folder / PROBE_FILE, content)
+    tables.write_json(folder / JUDGE_FILE, content)
 
 
 def load_folder(folder: str | Path) -> tuple[dict[str, AspectHead], dict[str, Any], dict[str, str]]:
     """Read a probe: aspect → head, set of hidden states → its spec, backbone → revision. Raises InputError: it is none."""
     folder, remedy = Path(folder), "train the probe again"
     try:
-        content = json.loads((folder / PROBE_FILE).read_bytes())
+        content = json.loads((folder / JUDGE_FILE).read_bytes())
         aspects = {
             name: AspectHead(
                 head["spec"],
@@ -175,4 +176,4 @@ def load_folder(folder: str | Path) -> tuple[dict[str, AspectHead], dict[str, An
     except UntrustedTypesFoundException as error:
         raise InputError(f"{folder}: a classifier contains an untrusted type ({str(error)[:200]}); {remedy}") from error
     except (OSError, BadZipFile, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{folder / PROBE_FILE}: broken: {' '.join(str(error).split())[:200]}; {remedy}") from error
+        raise InputError(f"{folder / JUDGE_FILE}: broken: {' '.join(str(error).split())[:200]}; {remedy}") from error

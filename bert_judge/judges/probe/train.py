@@ -19,6 +19,7 @@ from bert_judge.judges.probe.classifiers import to_classes
 from bert_judge.judges.probe.features import FeatureTable
 from bert_judge.judges.probe.fit import MAX_CANDIDATE_LAYERS, AspectLabels, FittedAspect, concatenate, fit_aspect, make_folds
 from bert_judge.judges.probe.judge import AspectHead, LayerPooling
+from bert_judge.judges.registry import JUDGE_FILE
 from bert_judge.runtime.errors import InputError
 
 log = logging.getLogger(__name__)
@@ -79,7 +80,7 @@ def train_probe(
     Args:
         train, validation: dataset tables; the second one is the test split, which is only predicted.
         features: set of hidden states → its tables, in the order of the spec's `tables`.
-        folder: receives the classifiers, selection.json, predictions.parquet and, last, probe.json.
+        folder: receives the classifiers, selection.json, predictions.parquet and, last, judge.json.
     """
     folder = Path(folder)
     rows, num_train = read_rows(train, validation)
@@ -99,7 +100,7 @@ def train_probe(
         selection[name] = _describe_selection(labels, fitted)
         log.info("%s: %s on %s", name, fitted.classifier, fitted.layers)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / judge.PROBE_FILE).unlink(missing_ok=True)
+    (folder / JUDGE_FILE).unlink(missing_ok=True)
     tables.write_json(folder / SELECTION_FILE, selection)
     tables.write(pd.concat(predictions), folder / PREDICTIONS_FILE, tables.PREDICTIONS, spec, revisions)
     judge.save_folder(folder, heads, spec, revisions)

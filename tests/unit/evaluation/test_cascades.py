@@ -103,7 +103,7 @@ def fitted(folder: Path, **changes: Any) -> Path:
         "single_judges": {"cheap": 0.8, "dear": 0.96},
         "trade_off": [point, *ends],
     }
-    path = folder / "cascade.json"
+    path = folder / "judge.json"
     path.write_text(json.dumps(content | changes))
     return path
 

@@ -119,7 +119,7 @@ def test_manifests_take_precedence_over_the_number_of_shards(
 
 def test_the_number_of_shards_is_in_no_spec(planned: plan.Plan) -> None:
     four = with_shards(4)
-    assert planned.judge_spec("first") == four.judge_spec("first")
+    assert planned.training_spec("first") == four.training_spec("first")
     assert planned.labels_spec("first", "a", "facts_test") == four.labels_spec("first", "a", "facts_test")
 
 

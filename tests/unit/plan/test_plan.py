@@ -69,7 +69,7 @@ def specs(raw: Mapping[str, Any]) -> Specs:
     found |= {("labels", judge, *pair): made.labels_spec(judge, *pair) for judge in made.config.judges for pair in asked}
     found |= {("dataset", name): made.dataset_spec(name) for name in made.config.datasets}
     found |= {("overlap", n, t): made.overlap_spec(n, t) for n in made.config.datasets for t in made.config.tasks.test}
-    found |= {("judge", name): made.judge_spec(name) for name in made.judges("bert")}
+    found |= {("judge", name): made.training_spec(name) for name in made.judges("bert")}
     found |= {("scores", *pair): made.scores_spec(*pair) for pair in made.score_tables}
     found |= {("standings",): made.standings_spec(), ("report",): made.report_spec()}
     return {key: tables.canonical(spec) for key, spec in found.items()}

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from bert_judge import plan
-from bert_judge.plan import batches
 from bert_judge.runtime.errors import ConfigError
 
 RAW: dict[str, Any] = {
@@ -138,15 +137,15 @@ def test_what_is_wrong_is_told_in_one_line(changes: dict[str, Any], line: str) -
 def test_targets_need_what_students_learn_from() -> None:
     made = plan.build_plan(RAW)
     train = {("base", "facts_train"), ("sim", "facts_train")}
-    assert batches.required_answers(made, ["results/students/pupil-best-10/manifest.json"]) == train
-    assert batches.required_answers(made, ["results/filtered/chance/10.parquet"]) == {("sim", "facts_train")}
+    assert made.required_answers(["results/students/pupil-best-10/manifest.json"]) == train
+    assert made.required_answers(["results/filtered/chance/10.parquet"]) == {("sim", "facts_train")}
     own = ("pupil-chance-10", "facts_test")
-    assert batches.required_answers(made, ["results/candidates/pupil-chance-10/facts_test.parquet"]) == {
+    assert made.required_answers(["results/candidates/pupil-chance-10/facts_test.parquet"]) == {
         own,
         ("sim", "facts_train"),
     }
     wanted = {("contains", *pair) for pair in train}
-    assert batches.required_labels(made, ["results/filtered/best/10.parquet"]) == wanted
+    assert made.required_labels(["results/filtered/best/10.parquet"]) == wanted
 
 
 def test_the_base_model_of_the_comparison_is_the_one_that_answers_too() -> None:

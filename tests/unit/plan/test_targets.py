@@ -49,7 +49,8 @@ def planned(tmp_path_factory: pytest.TempPathFactory) -> plan.Plan:
     [
         ([], TESTS | {MIX, SECOND}),
         (["all"], TESTS | {MIX, SECOND}),
-        (["scores"], TESTS | {MIX, SECOND}),
+        # The dataset of a judge that is no scorer is not needed.
+        (["scores"], TESTS | {MIX}),
         (["results/report.html"], TESTS | {MIX, SECOND}),
         (["prepare"], set()),
         (["results/prepared/model-a.json", "results/tasks/sums.parquet"], set()),
@@ -67,14 +68,14 @@ def planned(tmp_path_factory: pytest.TempPathFactory) -> plan.Plan:
     ],
 )
 def test_what_a_target_needs(planned: plan.Plan, asked: list[str], expected: set[tuple[str, str]]) -> None:
-    assert batches.required_answers(planned, asked) == expected
+    assert planned.required_answers(asked or ["all"]) == expected
 
 
 def test_a_job_knows_the_targets_of_its_run(planned: plan.Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     # Set, so that what the test sets goes with it.
     monkeypatch.setenv(batches.TARGETS_VARIABLE, "null")
     # A job that cannot tell answers nothing, rather than everything.
-    assert batches.required_answers(planned, batches.run_targets(False, ["results/candidates/a/sums.parquet"])) == set()
+    assert batches.run_targets(False, ["results/candidates/a/sums.parquet"]) is None
     assert batches.run_targets(True, {"scores", "datasets"}) == ["datasets", "scores"]
     assert batches.run_targets(False, ["results/candidates/a/sums.parquet"]) == ["datasets", "scores"]
 
@@ -138,7 +139,13 @@ def test_a_damaged_note_is_none(planned: plan.Plan, tmp_path: Path, content: str
 @pytest.mark.parametrize(
     ("asked", "expected"),
     [
-        ([], {(judge, *pair) for judge in ("strict", "first") for pair in TESTS} | {("strict", *MIX), ("first", *SECOND)}),
+        (
+            [],
+            {(judge, *pair) for judge in ("strict", "first") for pair in TESTS}
+            | {("strict", *MIX), ("first", *SECOND)}
+            # The cascade is no scorer, but it is fitted.
+            | {("first", "@mix", "validation"), ("dear", "@mix", "validation")},
+        ),
         (["candidates"], set()),
         (["results/candidates/a/sums.parquet", "results/tasks/sums.parquet"], set()),
         (["datasets"], {("strict", *MIX), ("first", *SECOND)}),
@@ -148,8 +155,7 @@ def test_a_damaged_note_is_none(planned: plan.Plan, tmp_path: Path, content: str
     ],
 )
 def test_which_verdicts_a_target_needs(planned: plan.Plan, asked: list[str], expected: set[tuple[str, str, str]]) -> None:
-    assert batches.required_labels(planned, asked) == expected
-    assert batches.required_labels(planned, None) == set()
+    assert planned.required_labels(asked or ["all"]) == expected
 
 
 def test_batches_of_verdicts(planned: plan.Plan, tmp_path: Path) -> None:
@@ -184,14 +190,14 @@ def test_a_cascade_needs_its_judges_on_what_is_left_to_them(planned: plan.Plan) 
     taught = ("strict", *MIX)
     held_out = {("first", "@mix", "validation"), ("dear", "@mix", "validation")}
     own = {("both", "a", "sums"), ("first", "a", "sums"), ("dear", "a@both@dear", "sums")}
-    assert batches.required_labels(planned, asked) == {taught} | held_out | own
+    assert planned.required_labels(asked or ["all"]) == {taught} | held_out | own
     # A selection has no answers of its own to generate.
-    assert batches.required_answers(planned, asked) == {MIX, ("a", "sums")}
+    assert planned.required_answers(asked or ["all"]) == {MIX, ("a", "sums")}
 
 
 @pytest.mark.parametrize(("model", "tasks"), [("a@both@dear", ["sums"]), ("@mix", ["validation"])])
 def test_a_selection_is_judged_in_a_batch(planned: plan.Plan, tmp_path: Path, model: str, tasks: list[str]) -> None:
-    needed = batches.required_labels(planned, ["results/labels/both/a/sums.parquet"])
+    needed = planned.required_labels(["results/labels/both/a/sums.parquet"])
     found = batches.plan_label_batches(planned, "dear", model, needed, tmp_path)
     batch = found.by_name[only_name(found, tasks[0])]
     assert list(batch.specs) == tasks

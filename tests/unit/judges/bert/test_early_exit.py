@@ -226,7 +226,7 @@ def run(**settings: object) -> dict[str, object]:
 
 def test_early_exit_changes_no_training_spec() -> None:
     without, with_it = plan.build_plan(run(early_exit=False)), plan.build_plan(run())
-    assert without.judge_spec("bert") == with_it.judge_spec("bert")
+    assert without.training_spec("bert") == with_it.training_spec("bert")
     specs = [made.labels_spec("bert", "sim", "facts_test")["settings"] for made in (without, with_it)]
     assert specs[1]["early_exit"] is True and specs[0] == specs[1] | {"early_exit": False}
 

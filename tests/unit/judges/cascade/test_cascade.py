@@ -161,7 +161,7 @@ def write(folder: Path, name: str, frame: pd.DataFrame, schema: tables.Schema) -
 
 @pytest.fixture
 def fitted(tmp_path: Path) -> Path:
-    path = tmp_path / "cascade.json"
+    path = tmp_path / "judge.json"
     path.write_text(json.dumps({"thresholds": {"cheap": {"low": 0.2, "high": 0.8}}, "last": "expensive"}))
     return path
 
@@ -222,7 +222,7 @@ def test_missing_label_is_an_error(tmp_path: Path, fitted: Path, missing: str) -
 def test_unknown_judge_is_an_error(tmp_path: Path, fitted: Path) -> None:
     candidates = write(tmp_path, "answers", answers(), tables.CANDIDATES)
     other = write(tmp_path, "other", labels(answers(), "other", [0.5] * QUESTIONS), tables.LABELS)
-    with pytest.raises(InputError, match=r"cascade\.json: has no thresholds for 'other'"):
+    with pytest.raises(InputError, match=r"judge\.json: has no thresholds for 'other'"):
         stage.select_undecided(candidates, [("other", other)], fitted, tmp_path / "escalated.parquet")
 
 
@@ -251,9 +251,9 @@ def test_fit_on_rows_of_several_models(tmp_path: Path) -> None:
     held_out = tables.read(tmp_path / "held_out.parquet", tables.CANDIDATES)
     assert (len(held_out), held_out["model"].tolist()) == (2 * QUESTIONS, rows_of_two["model"].tolist())
     cheap = write(tmp_path, "cheap", labels(held_out, "cheap", rows_of_two["label"].tolist()), tables.LABELS)
-    fit_cascade(SPEC, validation, {"cheap": cheap}, tmp_path / "cascade.json")
-    assert load_thresholds(tmp_path / "cascade.json") == ({"cheap": DecisionThresholds(0.0, 1.0)}, "expensive")
-    description = json.loads((tmp_path / "cascade.json").read_text())
+    fit_cascade(SPEC, validation, {"cheap": cheap}, tmp_path / "judge.json")
+    assert load_thresholds(tmp_path / "judge.json") == ({"cheap": DecisionThresholds(0.0, 1.0)}, "expensive")
+    description = json.loads((tmp_path / "judge.json").read_text())
     assert description["operating_point"]["row_shares"] == {"cheap": 1.0, "expensive": 0.0}
     assert description["single_judges"] == {"cheap": 1.0, "expensive": 1.0}
 
@@ -265,11 +265,11 @@ def test_failed_fit_names_the_configuration_key(tmp_path: Path) -> None:
     cheap = write(tmp_path, "cheap", labels(held_out, "cheap", [0.6] * len(frame)), tables.LABELS)
     spec = SPEC | {"accuracy": None, "budget": 0.0, "teacher": "expensive"}
     nobody = write(tmp_path, "nobody", labels(held_out, "cheap", [np.nan] * len(frame)), tables.LABELS)
-    fit_cascade(spec, validation, {"cheap": cheap}, tmp_path / "cascade.json")
-    before = (tmp_path / "cascade.json").read_bytes()
+    fit_cascade(spec, validation, {"cheap": cheap}, tmp_path / "judge.json")
+    before = (tmp_path / "judge.json").read_bytes()
     with pytest.raises(InputError, match=r"judges\.both\.budget: 0\.0 is exceeded"):
-        fit_cascade(spec, validation, {"cheap": nobody}, tmp_path / "cascade.json")
-    assert (tmp_path / "cascade.json").read_bytes() == before
+        fit_cascade(spec, validation, {"cheap": nobody}, tmp_path / "judge.json")
+    assert (tmp_path / "judge.json").read_bytes() == before
 
 
 # --- files and selection names ---
@@ -286,7 +286,7 @@ def test_failed_fit_names_the_configuration_key(tmp_path: Path) -> None:
     ],
 )
 def test_invalid_file_is_an_error(tmp_path: Path, content: str | None, line: str) -> None:
-    path = tmp_path / "cascade.json"
+    path = tmp_path / "judge.json"
     if content is not None:
         path.write_text(content)
     with pytest.raises(InputError, match=line):

@@ -189,13 +189,13 @@ def test_broken_folder_is_an_error(run: Run, tmp_path: Path, broken: str) -> Non
     folder = copy_probe(run, tmp_path / "probe")
     match broken:
         case "card":
-            (folder / "probe.json").write_text("{")
+            (folder / "judge.json").write_text("{")
         case "gone":
             (folder / "tone.skops").unlink()
         case "pickle":
             (folder / "tone.skops").write_bytes(pickle.dumps({"a": 1}))
         case "none":
-            (folder / "probe.json").unlink()
+            (folder / "judge.json").unlink()
     with pytest.raises(InputError, match="train the probe again"):
         Probe(folder)
 
