@@ -10,8 +10,7 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from bert_judge import plan, tables, tasks
-from bert_judge.judges import registry
+from bert_judge import plan, tables
 from bert_judge.plan import batches, graph
 from bert_judge.runtime import summaries
 from bert_judge.runtime.errors import ConfigError
