@@ -100,6 +100,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--keep", type=Path, help="folder of the environment, which is kept; by default a temporary one")
     options = parser.parse_args()
+    # It would make every call compile every module.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     with tempfile.TemporaryDirectory() as temporary:
         environment, folder = options.keep or Path(temporary) / "environment", Path(temporary)
         python = install(environment.absolute())
