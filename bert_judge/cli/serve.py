@@ -18,6 +18,10 @@ def serve(
     host: Annotated[str, typer.Option(help="Address; any other than localhost needs a token.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 selects a free one.")] = 8000,
     token_file: Annotated[Path | None, typer.Option(help="File with the token. Default: the variable BERT_JUDGE_TOKEN.")] = None,
+    as_: Annotated[list[str] | None, typer.Option("--as", help="Further name of the first judge, such as gpt-4o-mini.")] = None,
+    templates: Annotated[
+        Path | None, typer.Option(help="YAML file of judge prompts that chat clients send, in addition to the known ones.")
+    ] = None,
     max_rows: Annotated[int, typer.Option(min=1, help="Maximum rows per request.")] = 1000,
     queue_rows: Annotated[int, typer.Option(min=1, help="Maximum rows queued per judge.")] = 20_000,
     rate: Annotated[float, typer.Option(min=0, help="Maximum requests per second and client; 0: unlimited.")] = 100.0,
@@ -39,5 +43,7 @@ def serve(
             config_files=configfile or [],
             results=results,
             token_file=token_file,
+            aliases=as_ or [],
+            templates=templates,
             limits=Limits(rows=max_rows, queue_rows=queue_rows, rate=rate, answer_seconds=seconds),
         )

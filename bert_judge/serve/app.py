@@ -19,11 +19,12 @@ from starlette.responses import FileResponse, JSONResponse
 from bert_judge import __version__
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.package_data import read_yaml
-from bert_judge.serve import bodies, decisions
+from bert_judge.serve import bodies, chat, decisions
 from bert_judge.serve.batcher import JudgeFailed
 from bert_judge.serve.guard import error_response
 from bert_judge.serve.judge_pool import JudgePool
 from bert_judge.serve.limits import Limits, Metrics, RequestRejected
+from bert_judge.serve.templates import Template, read_templates
 
 Answer = TypeVar("Answer")
 # The web page: static files that call the API.
@@ -31,7 +32,7 @@ PAGE = Path(__file__).with_name("page")
 JudgeResponse = bodies.Judged | bodies.JudgedBatch | bodies.JudgedPair | bodies.JudgedPairs
 # Status → description, of all requests and of those with a body.
 REFUSALS = read_yaml(Path(__file__).with_name("refusals.yaml"))
-# Of requests that are validated by `decisions`, whose errors say what can be answered.
+# Of requests that are validated by `decisions` and `chat`, whose errors say what can be answered.
 DECISION_SCHEMAS = read_yaml(Path(__file__).with_name("decision_schemas.yaml"))
 # Status for a request whose client disconnected before the answer, as in nginx.
 CLIENT_CLOSED_REQUEST = 499
@@ -80,8 +81,13 @@ class _StrictRoute(APIRoute):
         return handle_strictly
 
 
-def make_app(pool: JudgePool, limits: Limits, metrics: Metrics) -> FastAPI:
-    """Return the application; its judges run between startup and shutdown."""
+def make_app(pool: JudgePool, limits: Limits, metrics: Metrics, templates: Mapping[str, Template] | None = None) -> FastAPI:
+    """Return the application; its judges run between startup and shutdown.
+
+    Args:
+        templates: of the prompts of chat clients; None for those that come with bert-judge.
+    """
+    known_templates = read_templates() if templates is None else templates
 
     @asynccontextmanager
     async def run_judges(_: FastAPI) -> AsyncIterator[None]:
@@ -137,6 +143,12 @@ def make_app(pool: JudgePool, limits: Limits, metrics: Metrics) -> FastAPI:
         work = decisions.decide_system_one(pool, limits, question, _client(request))
         return await _cancel_on_disconnect(request, work, limits.answer_seconds)
 
+    @app.post(chat.PATH, responses=refusals, openapi_extra=_describe_body("chat"))
+    async def answer_chat(body: dict[str, Any], request: Request) -> dict[str, Any]:
+        """Answer the prompt of a program that asks a chat model to judge (OpenAI's Chat Completions API)."""
+        prompt = await _run_in_parser(request, chat.parse, known_templates, body)
+        return await _cancel_on_disconnect(request, chat.complete(pool, limits, prompt, _client(request)), limits.answer_seconds)
+
     return app
 
 
@@ -159,6 +171,12 @@ def _add_status_routes(app: FastAPI, pool: JudgePool, metrics: Metrics) -> None:
     async def judges() -> dict[str, list[str]]:
         """List the judges; the first of each kind is the default."""
         return {"pointwise": list(pool.pointwise), "pairwise": list(pool.pairwise)}
+
+    @app.get("/v1/models")
+    async def models() -> dict[str, Any]:
+        """List the names that a client may give as `model`, in the form of OpenAI's Models API."""
+        model = {"object": "model", "created": 0, "owned_by": "bert-judge"}
+        return {"object": "list", "data": [{"id": name, **model} for name in (*pool.pointwise, *pool.aliases)]}
 
 
 async def _send_page(file: str, _: Request) -> FileResponse:
@@ -216,7 +234,7 @@ async def _wait_for_disconnect(request: Request) -> None:
 
 async def _handle_rejection(request: Request, error: RequestRejected) -> Response:
     response = error_response(error)
-    if request.url.path in decisions.PATHS:
+    if request.url.path in (*decisions.PATHS, chat.PATH):
         # The form in which clients of these protocols show a message.
         nested = bodies.DecisionErrorBody(error=bodies.DecisionError(message=str(error)))
         headers = {name: value for name, value in response.headers.items() if name == "retry-after"}

@@ -28,7 +28,10 @@ API_PREFIXES = ("/v1/", "/metrics", "/openapi.json", "/health")
 # Public: it reveals nothing, and load balancers have no token.
 PUBLIC_PATH = "/health"
 # Routes with their own metrics.
-ROUTES = ("/v1/judge", "/v1/judges", "/v1/decisions", "/v1/systemone", "/health", "/metrics", "/openapi.json", "/")
+ROUTES = (
+    *("/v1/judge", "/v1/judges", "/v1/decisions", "/v1/systemone", "/v1/chat/completions", "/v1/models"),
+    *("/health", "/metrics", "/openapi.json", "/"),
+)
 # Up to this multiple of the limit, an oversized body is read and discarded: a client that is still writing would miss the response.
 DISCARD_FACTOR = 4
 HEADERS = {

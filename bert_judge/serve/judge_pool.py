@@ -26,10 +26,15 @@ ROW_OVERHEAD = 64
 
 @dataclass(frozen=True)
 class JudgePool:
-    """Pointwise and pairwise judges by name, the default of each first."""
+    """Pointwise and pairwise judges by name, the default of each first.
+
+    Attributes:
+        aliases: further names of the default pointwise judge.
+    """
 
     pointwise: Mapping[str, Batcher[RowBody, Label]]
     pairwise: Mapping[str, Batcher[PairBody, Preference]] = field(default_factory=dict)
+    aliases: Sequence[str] = ()
 
     @property
     def all(self) -> list[Batcher[Any, Any]]:
@@ -47,7 +52,7 @@ class JudgePool:
 
     def judge(self, name: str | None) -> Batcher[RowBody, Label]:
         """Return the pointwise judge of this name, or the default. Raises RequestRejected: it does not exist."""
-        return _get(self.pointwise, name, "pointwise judge")
+        return _get(self.pointwise, None if name in self.aliases else name, "pointwise judge")
 
     def pair_judge(self, name: str | None) -> Batcher[PairBody, Preference]:
         """Return the pairwise judge of this name, or the default; raises like `judge`."""
@@ -98,16 +103,19 @@ def _get(judges: Mapping[str, BatcherT], name: str | None, kind: str) -> Batcher
     return judges[name]
 
 
-def select_judges(names: Sequence[str], files: Sequence[Path], results: Path, limits: Limits, metrics: Metrics) -> JudgePool:
+def select_judges(
+    names: Sequence[str], files: Sequence[Path], results: Path, limits: Limits, metrics: Metrics, aliases: Sequence[str] = ()
+) -> JudgePool:
     """Return the judges to serve, not loaded yet.
 
     Args:
         names: as `bert-judge score --judge` takes them; with a configuration, judges of it.
         files: the configuration; with none, `names`, or without these `general`, the trained judges in `results` and all rules.
         results: folder of the run.
+        aliases: further names of the default pointwise judge.
 
     Raises:
-        InputError: a named judge does not exist, or there is no judge to serve.
+        InputError: a named judge does not exist, there is no judge to serve, or an alias is the name of a judge.
     """
     references = _configured_judges(names, files, results) if files else _named_judges(names, results)
     single = {
@@ -116,7 +124,9 @@ def select_judges(names: Sequence[str], files: Sequence[Path], results: Path, li
         if not r.kind.compares_pairs
     }
     pairs = {r.name: pairwise(r.name, partial(_load, r), limits, metrics) for r in references if r.kind.compares_pairs}
-    return JudgePool(single, pairs)
+    if taken := [alias for alias in aliases if alias in single or alias in pairs]:
+        raise InputError(f"--as {taken[0]}: a served judge has this name; its clients reach it without an alias")
+    return JudgePool(single, pairs, aliases)
 
 
 def _named_judges(names: Sequence[str], results: Path) -> list[JudgeReference]:

@@ -19,6 +19,7 @@ from bert_judge.serve.app import make_app
 from bert_judge.serve.guard import Guard, check_address, read_token
 from bert_judge.serve.judge_pool import select_judges
 from bert_judge.serve.limits import Limits, Metrics
+from bert_judge.serve.templates import read_templates
 
 log = logging.getLogger(__name__)
 
@@ -167,20 +168,23 @@ def serve(
     config_files: Sequence[Path] = (),
     results: Path = Path("results"),
     token_file: Path | None = None,
+    aliases: Sequence[str] = (),
+    templates: Path | None = None,
     limits: Limits,
 ) -> None:
     """Serve until SIGTERM or SIGINT; accepted requests are answered first. The arguments are the options of `bert-judge serve`.
 
     Raises:
-        InputError: the address is unavailable or requires a token, or a judge cannot be loaded.
+        InputError: the address is unavailable or requires a token, a judge cannot be loaded, or the file of templates is invalid.
     """
     token = read_token(token_file)
     check_address(host, token)
+    known_templates = read_templates(templates)
     sock = bind_socket(host, port)
     metrics = Metrics()
-    pool = select_judges(judges, config_files, results, limits, metrics)
+    pool = select_judges(judges, config_files, results, limits, metrics, aliases)
     pool.load()
-    guard = Guard(make_app(pool, limits, metrics), limits, host, token, metrics)
+    guard = Guard(make_app(pool, limits, metrics, known_templates), limits, host, token, metrics)
     connections, backlog = raise_file_limit()
     address, port = sock.getsockname()[:2]
     log.info("http://%s:%d: %s", f"[{address}]" if ":" in address else address, port, ", ".join(b.name for b in pool.all))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from starlette.testclient import TestClient
@@ -16,6 +16,7 @@ from bert_judge.serve.guard import Guard
 from bert_judge.serve.judge_pool import JudgePool, pairwise, pointwise
 from bert_judge.serve.limits import Limits, Metrics
 from bert_judge.serve.server import Server, bind_socket
+from bert_judge.serve.templates import Template
 
 JSON = {"content-type": "application/json"}
 
@@ -66,15 +67,22 @@ class Short(Exact):
 
 
 def guarded(
-    judge: Exact, limits: Limits, host: str = "127.0.0.1", token: str | None = None, row_by_row: bool = False
+    judge: Exact,
+    limits: Limits,
+    host: str = "127.0.0.1",
+    token: str | None = None,
+    row_by_row: bool = False,
+    aliases: Sequence[str] = (),
+    templates: Mapping[str, Template] | None = None,
 ) -> tuple[Guard, JudgePool]:
     metrics = Metrics()
     pool = JudgePool(
         {"exact": pointwise("exact", lambda: judge, limits, metrics, row_by_row)},
         {"longer": pairwise("longer", Longer, limits, metrics)},
+        aliases,
     )
     pool.load()
-    return Guard(make_app(pool, limits, metrics), limits, host, token, metrics), pool
+    return Guard(make_app(pool, limits, metrics, templates), limits, host, token, metrics), pool
 
 
 @contextmanager

@@ -36,4 +36,4 @@ def test_every_answer_is_described() -> None:
                     case.call_and_validate(checks=expectations)
 
                 check()
-    assert len(operations) == 6, operations
+    assert len(operations) == 8, operations
