@@ -108,8 +108,10 @@ class Template(BaseModel):
         return "no reference" if is_missing else self.refusal
 
     def to_row(self, parts: Mapping[str, str]) -> RowBody:
-        references = parts["reference"].splitlines() if self.line_is_reference else parts["reference"]
-        return RowBody(question=parts.get("question", ""), references=references, candidate=parts["answer"])
+        # White space at the end of a prompt is not part of its last text.
+        texts = {part: text.strip() for part, text in parts.items()}
+        references = texts["reference"].splitlines() if self.line_is_reference else texts["reference"]
+        return RowBody(question=texts.get("question", ""), references=references, candidate=texts["answer"])
 
     def write(self, word: Any, parts: Mapping[str, str]) -> tuple[str, str, str]:
         """Return a reply as the text before the word, the word, and the text after it.

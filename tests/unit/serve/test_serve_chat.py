@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from openai import OpenAI, UnprocessableEntityError
 from openai.types.chat import ChatCompletion
@@ -55,7 +55,7 @@ def messages(name: str, question: str = "Capital of France?", reference: str = "
         texts["input"] = json.dumps(values, indent=4)
     prompt = PLACEHOLDER.sub(lambda match: texts.get(match[1], "…"), template.prompt)
     system = [{"role": "system", "content": f"\n{template.system} More text."}] if template.system else []
-    return [*system, {"role": "user", "content": prompt}]
+    return [*system, {"role": "user", "content": f"\n{prompt}\n"}]
 
 
 @pytest.fixture(scope="module")
@@ -196,16 +196,17 @@ def test_what_gets_no_verdict_is_a_refusal(client: OpenAI, name: str, texts: dic
 HOSTILE = st.lists(st.sampled_from([*FIXED_TEXTS, "Paris", "Lyon", "\n", " ", "A", "{answer}", "\ue000"]), max_size=6).map("".join)
 
 
-@given(name=st.sampled_from(list(TEMPLATES)), question=HOSTILE, reference=HOSTILE, answer=HOSTILE)
+@pytest.mark.parametrize("name", TEMPLATES)
+@settings(max_examples=50)
+@given(question=HOSTILE, reference=HOSTILE, answer=HOSTILE)
 def test_no_text_can_imitate_another_part(name: str, question: str, reference: str, answer: str) -> None:
     """A prompt is read as it was meant, or it gets no verdict."""
     prompt = parse(TEMPLATES, {"messages": messages(name, question, reference, answer)})
     if prompt.template is not None:
         assert prompt.template is TEMPLATES[name]
         meant = {"question": question, "reference": reference, "answer": answer}
-        assert {part: prompt.parts[part] for part in meant if part in prompt.parts} == {
-            part: text for part, text in meant.items() if part in prompt.parts
-        }
+        for part, text in meant.items():
+            assert part not in prompt.parts or prompt.parts[part].strip() == text.strip()
 
 
 @pytest.mark.parametrize("name", JUDGED)
