@@ -37,6 +37,7 @@ LAYERS = (
     "evaluation",
     "report",
     "integrations",
+    "testing",
     "serve",
     "cli",
     "__main__",
