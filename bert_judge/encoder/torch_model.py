@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.numpy import load_file, save_file
 from transformers import AutoModelForSequenceClassification, PreTrainedModel
 
 from bert_judge import tables
@@ -26,7 +26,7 @@ from bert_judge.encoder.backend import (
 )
 from bert_judge.encoder.encoding import EncodedRow
 from bert_judge.encoder.tokenizer import RowTokenizer
-from bert_judge.encoder.weights import MAX_INTEGER, SCALE, WEIGHTS_FILE
+from bert_judge.encoder.weights import SCALE, WEIGHTS_FILE, Matrix
 from bert_judge.runtime.errors import InputError
 
 
@@ -114,19 +114,22 @@ def round_weights(model: PreTrainedModel) -> None:
     """Round every matrix of a model, in place, to values that its file of integers can hold."""
     for parameter in model.parameters():
         if parameter.ndim > 1:
-            integers, scale = _quantize(parameter)
-            parameter.copy_(integers.float() * scale)
+            parameter.copy_(torch.from_numpy(Matrix(*_to_matrix(parameter).quantize()).dequantize()))
 
 
 def _save_int8(model: PreTrainedModel, folder: Path) -> None:
-    tensors = {}
+    tensors: dict[str, Any] = {}
     for name, value in model.state_dict().items():
         if value.ndim > 1 and value.is_floating_point():
-            tensors[name], tensors[name + SCALE] = _quantize(value.cpu())
+            tensors[name], tensors[name + SCALE] = _to_matrix(value).quantize()
         else:
-            tensors[name] = value.cpu().contiguous()
+            tensors[name] = value.cpu().contiguous().numpy()
     save_file(tensors, folder / WEIGHTS_FILE)
     model.config.save_pretrained(folder)
+
+
+def _to_matrix(weights: torch.Tensor) -> Matrix:
+    return Matrix(weights.detach().cpu().contiguous().numpy(), None)
 
 
 def _load_int8(folder: Path) -> PreTrainedModel:
@@ -137,21 +140,11 @@ def _load_int8(folder: Path) -> PreTrainedModel:
         pretrained.check_size(AutoModelForSequenceClassification, config, folder)
         for name in (name for name in tensors if name.endswith(SCALE)):
             if tensors[name].shape != (len(tensors[name.removesuffix(SCALE)]), 1):
-                raise ValueError(f"{name} has the shape {tuple(tensors[name].shape)}")
+                raise ValueError(f"{name} has the shape {tensors[name].shape}")
         model = AutoModelForSequenceClassification.from_config(config)
-        state = {
-            name: value.float() * tensors[name + SCALE] if name + SCALE in tensors else value
-            for name, value in tensors.items()
-            if not name.endswith(SCALE)
-        }
-        model.load_state_dict(state)
+        matrices = {name: Matrix(value, tensors.get(name + SCALE)) for name, value in tensors.items() if not name.endswith(SCALE)}
+        model.load_state_dict({name: torch.from_numpy(matrix.dequantize()) for name, matrix in matrices.items()})
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
         raise InputError(f"{folder}: not a readable judge: {' '.join(str(error).split())[:300]}") from error
     pretrained.check_finite(model, folder)
     return model
-
-
-def _quantize(matrix: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return integers and the scale of each row, of shape (rows, 1)."""
-    scale = (matrix.abs().amax(dim=1, keepdim=True) / MAX_INTEGER).clamp(min=torch.finfo(torch.float32).tiny)
-    return (matrix / scale).round().to(torch.int8), scale

@@ -43,7 +43,7 @@ class Matrix(NamedTuple):
         if self.scale is not None:
             return self.values, self.scale
         largest = np.abs(self.values).max(axis=1, keepdims=True)
-        scale = np.maximum(largest, np.finfo(np.float32).tiny) / np.float32(MAX_INTEGER)
+        scale = np.maximum(largest / np.float32(MAX_INTEGER), np.finfo(np.float32).tiny)
         return np.rint(self.values / scale).astype(np.int8), scale
 
 
