@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+import textwrap
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
@@ -35,7 +36,7 @@ from bert_judge.importers.frameworks import FRAMEWORKS, PLAIN_COLUMNS, AnswerFil
 from bert_judge.judges import registry
 from bert_judge.judges.protocol import CORRECT, INVALID, Row
 from bert_judge.labels import judge_loading
-from bert_judge.labels.judging import parse_record
+from bert_judge.labels.judging import judge_rows, parse_record
 from bert_judge.labels.score_file import Tally, output_columns, score_file, work_folder
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
@@ -44,7 +45,9 @@ from bert_judge.tables.readers import values
 from bert_judge.tables.readers.rows import Record, RowFile, open_rows
 from bert_judge.text.answer_kinds import answer_kind
 
-MAX_MODELS, MAX_REASONS = 40, 3
+MAX_MODELS, MAX_REASONS, MAX_PAIRS = 40, 3, 10
+# Characters of a question or an answer in a table.
+MAX_CHARACTERS = 60
 # A judge that reached less on the answers of other sources cannot be trusted with them.
 MIN_AUROC = 0.75
 # Of the new columns, if the file has columns with their names.
@@ -67,20 +70,25 @@ def score(
     model: Model = None,
     label: Label = None,
     prefix: Annotated[str, typer.Option(help="Prefix of the new columns.")] = "",
+    known_wrong: Annotated[
+        Path | None, typer.Option(help="Answers known to be wrong: a judge that accepts too many voids the call (exit code 3).")
+    ] = None,
+    max_accepted: Annotated[float, typer.Option(min=0, max=1, help="Highest share of these that a judge may accept.")] = 0.1,
     force: Force = False,
 ) -> None:
     """Score a file of answers: write the same file with verdict, score and reason columns appended.
 
     If the file has labels, the agreement with them is printed. Files may be of any size; an interrupted call resumes when repeated.
     """
-    judge_file(
-        file,
-        output,
-        lambda: load_judges(judge or [], threshold),
-        columns=without_none(question=question, references=references, candidate=candidate, model=model, label=label),
-        prefix=prefix,
-        force=force,
-    )
+    columns = without_none(question=question, references=references, candidate=candidate, model=model, label=label)
+
+    def load() -> list[judge_loading.NamedJudge]:
+        judges = load_judges(judge or [], threshold)
+        if known_wrong is not None:
+            _check_known_wrong(known_wrong, judges, columns, max_accepted)
+        return judges
+
+    judge_file(file, output, load, columns=columns, prefix=prefix, force=force)
 
 
 def label(
@@ -238,6 +246,44 @@ def _check_rows(file: Path, source: RowFile, reader: RecordReader) -> None:
     raise InputError(f"{file}: no row can be judged: {reason}")
 
 
+def _check_known_wrong(
+    file: Path, judges: Sequence[judge_loading.NamedJudge], columns: Mapping[str, str], max_accepted: float
+) -> None:
+    """Print the share of known-wrong answers that each judge accepts.
+
+    Args:
+        columns: as named for the other file; those that this one lacks are detected.
+
+    Raises:
+        InputError: the file or its columns are invalid.
+        typer.Exit: with code 3, a judge accepts more than `max_accepted`.
+    """
+    from bert_judge.statistics.intervals import proportion
+
+    source = open_rows(file)
+    named = {role: column for role, column in columns.items() if column in source.columns}
+    reader, _ = _make_reader(AnswerFile(file, None, source), source, named)
+    _check_rows(file, source, reader)
+    records = [parse_record(reader, record) for _, record in source.records()]
+    voided = False
+    for judge in judges:
+        labels = judge_rows(judge, [record.input for record in records])
+        judged = [(label.verdict == "correct", record.question) for record, label in zip(records, labels, strict=True) if label]
+        if not judged:
+            raise InputError(f"--known-wrong {file}: no answer to judge")
+        accepted = proportion(*zip(*judged, strict=True))
+        line = (
+            f"{judge.name}: accepts {format_percent(accepted.value)}% {format_interval(accepted.low, accepted.high)} of "
+            f"{len(judged):,} known-wrong answers"
+        )
+        echo(line)
+        if accepted.value > max_accepted:
+            log(f"error: {line}, and --max-accepted is {format_percent(max_accepted)}%; nothing was scored")
+            voided = True
+    if voided:
+        raise typer.Exit(3)
+
+
 def _warn_about_kinds(file: Path, judge: judge_loading.NamedJudge, sample: Sequence[Record], reader: RecordReader) -> None:
     """Warn if most of the first rows are of kinds on which the judge was measured to be weak."""
     from bert_judge.encoder.judge_folder import read_unseen_auroc
@@ -306,6 +352,7 @@ def _report(tally: Tally, output: Path, labels: str) -> None:
             f"kappa {format_number(cohen_kappa(truth, verdicts), 2)}; the constant verdict "
             f"{'correct' if share >= 0.5 else 'incorrect'} agrees on {format_percent(max(share, 1 - share))}%"
         )
+    _report_disagreements(tally)
     for reason, count in tally.reasons.most_common(MAX_REASONS):
         echo(f"invalid: {count:,} × {reason}")
     for reason, count in tally.unfamiliar.items():
@@ -315,3 +362,20 @@ def _report(tally: Tally, output: Path, labels: str) -> None:
     skipped = f", {tally.skipped:,} of them without an answer to judge" if tally.skipped else ""
     echo(f"{output}: {tally.rows:,} rows{skipped}")
     sys.stdout.flush()
+
+
+def _report_disagreements(tally: Tally) -> None:
+    """Print on how many answers the judges disagree, and the rows on which they are surest."""
+    pairs = sorted(tally.disagreements(), key=lambda pair: -(pair[2] + pair[3]))
+    for judge, other, only_judge, only_other, decided in pairs[:MAX_PAIRS]:
+        echo(
+            f"{judge} and {other} disagree on {only_judge + only_other:,} of {decided:,} answers: "
+            f"{only_judge:,} are correct for {judge} only, {only_other:,} for {other} only"
+        )
+    if not tally.surest:
+        return
+    table = make_table("row", "question", "answer", *tally.judges, numbers=(), title="Surest disagreements")
+    for _, number, row, labels in tally.surest:
+        texts = [textwrap.shorten(text, MAX_CHARACTERS, placeholder="…") for text in (row.question, row.candidate)]
+        table.add_row(f"{number:,}", *texts, *(f"{label.verdict} {format_number(label.score, 2)}" for label in labels))
+    console().print(table)

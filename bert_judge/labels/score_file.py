@@ -6,11 +6,13 @@ verdict of the same judge on the same answer, if the same state of this program 
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
+from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,9 +20,9 @@ import numpy as np
 
 from bert_judge import tables
 from bert_judge.importers.answers import RecordReader
-from bert_judge.judges.protocol import EMPTY_FLAG, NOT_ATTEMPTED, VERDICT_CODES, Label
+from bert_judge.judges.protocol import CORRECT, EMPTY_FLAG, INCORRECT, NOT_ATTEMPTED, VERDICT_CODES, Label, Row
 from bert_judge.labels.judge_loading import NamedJudge
-from bert_judge.labels.judging import LabelStore, judge_rows, parse_record
+from bert_judge.labels.judging import JudgeInput, LabelStore, judge_rows, parse_record
 from bert_judge.labels.writers import check_new_columns, open_writer
 from bert_judge.runtime import resume
 from bert_judge.runtime.program import program
@@ -29,6 +31,8 @@ from bert_judge.text.languages import UNFAMILIAR_FLAGS
 
 # Rows held in memory at once, and rows per shard: the most that a kill can lose.
 CHUNK_ROWS, SHARD_ROWS = 4096, 256
+# Disagreements of judges that are shown.
+NUM_SUREST = 5
 # Columns per judge, which are the names of attributes of a label.
 ADDED_COLUMNS = ("verdict", "outcome", "score", "reason")
 # Called after each shard with the fraction of the file that is read, and the number of newly judged rows over all judges.
@@ -74,6 +78,7 @@ def score_file(
             cells = [[_cell(label, name) for label in column] for column in labels for name in ADDED_COLUMNS]
             write(chunk, dict(zip(new_columns, cells, strict=True)))
             models, questions = [record.model for record in records], [record.question for record in records]
+            tally.add_disagreements([record.input for record in records], labels)
             tally.add(models, questions, [record.label for record in records], labels)
             report(0)
     resume.clear(work)
@@ -110,6 +115,21 @@ class ModelVerdicts(NamedTuple):
     questions: np.ndarray
 
 
+class Disagreement(NamedTuple):
+    """An answer that one judge finds correct and another incorrect.
+
+    Attributes:
+        margin: difference between the highest score of a judge that finds it correct and the lowest of one that does not.
+        number: of the row, from 1.
+        labels: one per judge.
+    """
+
+    margin: float
+    number: int
+    row: Row
+    labels: Sequence[Label]
+
+
 class Tally:
     """Verdicts by judge and model, in eleven bytes per row plus two bytes per judge.
 
@@ -118,6 +138,7 @@ class Tally:
         reasons: number of invalid verdicts by reason, over all judges.
         decided: number of valid verdicts on answers that are not empty, over all judges.
         unfamiliar: number of verdicts on text that a judge was not trained on, by reason, over all judges.
+        surest: the rows on which judges disagree with the largest margins, at most `NUM_SUREST`.
     """
 
     def __init__(self, judges: Sequence[str]) -> None:
@@ -126,6 +147,7 @@ class Tally:
         self.reasons: Counter[str] = Counter()
         self.decided = 0
         self.unfamiliar: Counter[str] = Counter()
+        self.surest: list[Disagreement] = []
         shape = (len(judges),)
         fields = [("model", np.int16), ("question", np.uint64), ("truth", np.int8), ("verdicts", np.int8, shape)]
         fields.append(("attempted", np.int8, shape))
@@ -158,6 +180,27 @@ class Tally:
             elif EMPTY_FLAG not in label.flags:
                 self.decided += 1
             self.unfamiliar.update(text for text, flag in UNFAMILIAR_FLAGS.items() if flag in label.flags)
+
+    def add_disagreements(self, inputs: Sequence[JudgeInput], labels: Sequence[Sequence[Label | None]]) -> None:
+        """Remember the surest disagreements about some rows, before `add` counts them; `labels` as there."""
+        for number, (row, of_row) in enumerate(zip(inputs, zip(*labels, strict=True), strict=True), start=self.rows + 1):
+            known = [label for label in of_row if label is not None]
+            high = [label.score for label in known if label.verdict == "correct" and label.score is not None]
+            low = [label.score for label in known if label.verdict == "incorrect" and label.score is not None]
+            if high and low and isinstance(row, Row):
+                self.surest.append(Disagreement(max(high) - min(low), number, row, known))
+        self.surest = heapq.nlargest(NUM_SUREST, self.surest, key=lambda disagreement: disagreement.margin)
+
+    def disagreements(self) -> list[tuple[str, str, int, int, int]]:
+        """Return (judge, other judge, answers correct for the first only, for the other only, answers that both decided)."""
+        verdicts = np.concatenate(self._chunks)["verdicts"]
+        pairs = []
+        for (i, judge), (j, other) in combinations(enumerate(self.judges), 2):
+            first, second = verdicts[:, i], verdicts[:, j]
+            only_first, only_second = ((a == CORRECT) & (b == INCORRECT) for a, b in ((first, second), (second, first)))
+            decided = (first >= INCORRECT) & (second >= INCORRECT)
+            pairs.append((judge, other, int(only_first.sum()), int(only_second.sum()), int(decided.sum())))
+        return pairs
 
     def by_model(self) -> Iterator[tuple[str, str, ModelVerdicts]]:
         """Yield (judge, model, verdicts) for each judge and model, without skipped rows."""

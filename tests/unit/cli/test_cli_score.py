@@ -159,7 +159,7 @@ def test_several_judges_have_columns_of_their_own(tmp_path: Path) -> None:
     assert [name for name in read(tmp_path / "a.scored.jsonl")[0] if name.startswith("x.")] == [
         f"x.{judge}_{name}" for judge in ("contains", "exact_match") for name in ("verdict", "outcome", "score", "reason")
     ]
-    lines = [line.split() for line in result.stdout.splitlines() if "contains" in line or "exact_match" in line]
+    lines = [line.split() for line in result.stdout.splitlines() if line.startswith(("│ contains", "│ exact_match"))]
     assert len(lines) == 4 and {line[3] for line in lines} == {"a", "b"}
 
 
@@ -324,6 +324,71 @@ def test_the_threshold_is_the_users(tmp_path: Path) -> None:
     for threshold, verdict in ((0.5, "correct"), (0.6, "incorrect")):
         assert run("score", "a.jsonl", "-j", "rouge_l_recall", "--threshold", threshold, "--force").exit_code == 0
         assert read(tmp_path / "a.scored.jsonl")[0]["verdict"] == verdict
+
+
+# --- several judges, and known-wrong answers ---
+
+CAPITALS: list[dict[str, Any]] = [
+    {"question": "Capital of France?", "references": "Paris", "candidate": "Not Paris but Lyon."},
+    {"question": "Capital of Austria?", "references": "Vienna", "candidate": "Linz"},
+    {"question": "Capital of Italy?", "references": "Rome", "candidate": "Rome"},
+    {"question": "Thought?", "references": "yes", "candidate": "<think>yes"},
+]
+
+
+def test_judges_are_compared(tmp_path: Path) -> None:
+    write(tmp_path / "a.csv", CAPITALS)
+    output = run("score", "a.csv", "-j", "contains", "-j", "exact_match").stdout
+    assert "contains and exact_match disagree on 1 of 3 answers: 1 are correct for contains only, 0 for exact_match only" in output
+    shown = [line for line in output.partition("Surest disagreements")[2].splitlines() if "Not Paris but Lyon." in line]
+    assert [re.findall(r"correct 1.00|incorrect 0.00", line) for line in shown] == [["correct 1.00", "incorrect 0.00"]]
+    assert "disagree" not in run("score", "a.csv", "-j", "contains", "--force").stdout
+
+
+def test_the_surest_disagreements_come_first(tmp_path: Path) -> None:
+    """One word too many counts less in a long answer, so that one judge is surer of later rows."""
+    words = [" ".join(f"w{place}" for place in range(size)) for size in range(2, 12)]
+    write(
+        tmp_path / "a.csv",
+        [{"question": f"q{size}", "references": text, "candidate": f"{text} x"} for size, text in enumerate(words)],
+    )
+    output = run("score", "a.csv", "-j", "token_f1", "-j", "exact_match", "--threshold", "0.1").stdout
+    shown = re.findall(r"│ (\d+) +│ q", output.partition("Surest disagreements")[2])
+    assert shown == ["10", "9", "8", "7", "6"]
+
+
+def test_a_judge_that_accepts_known_wrong_answers_voids_the_call(tmp_path: Path) -> None:
+    write(tmp_path / "a.csv", CAPITALS)
+    write(tmp_path / "wrong.csv", CAPITALS[:2])
+    result = run("score", "a.csv", "-j", "exact_match", "-j", "contains", "--known-wrong", "wrong.csv")
+    assert result.exit_code == 3 and sorted(tmp_path.iterdir()) == [tmp_path / "a.csv", tmp_path / "wrong.csv"]
+    assert "exact_match: accepts 0.0% [0.0, 65.8] of 2 known-wrong answers" in result.stdout
+    assert "error: contains: accepts 50.0% [9.5, 90.5] of 2 known-wrong answers, and --max-accepted is 10.0%" in result.stderr
+    result = run("score", "a.csv", "-j", "contains", "--known-wrong", "wrong.csv", "--max-accepted", "0.5")
+    assert result.exit_code == 0 and len(read(tmp_path / "a.scored.csv")) == 4
+
+
+def test_known_wrong_answers_have_the_named_columns_or_their_own(tmp_path: Path) -> None:
+    write(tmp_path / "a.csv", [{"question": "?", "references": "Paris", "mine": "Paris", "other": "x"}])
+    write(tmp_path / "wrong.csv", [{"question": "?", "gold": "Paris", "mine": "Lyon", "response": "Paris"}])
+    result = run("score", "a.csv", "-j", "exact_match", "--candidate", "mine", "--known-wrong", "wrong.csv")
+    assert (result.exit_code, "accepts 0.0%" in result.stdout) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("rows", "line"),
+    [
+        (None, "wrong.csv: "),
+        ([{"question": "?", "references": "", "candidate": "x"}], "no reference in any row"),
+        ([{"x": 1, "y": 2}], "set --"),
+    ],
+)
+def test_a_bad_file_of_known_wrong_answers(tmp_path: Path, rows: list[dict[str, Any]] | None, line: str) -> None:
+    write(tmp_path / "a.csv", CAPITALS)
+    if rows is not None:
+        write(tmp_path / "wrong.csv", rows)
+    result = run("score", "a.csv", "-j", "contains", "--known-wrong", "wrong.csv")
+    assert result.exit_code == 1 and line in result.stderr and not (tmp_path / "a.scored.csv").exists()
 
 
 # --- what is refused, before anything is written ---
