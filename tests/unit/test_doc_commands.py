@@ -250,6 +250,7 @@ What is the capital of France?,Paris,London.,b,0
 Who wrote Faust?,Goethe,"Goethe, of course.",a,1
 Who wrote Faust?,Goethe,I do not know.,b,0
 """
+KNOWN_WRONG = "question,reference,answer\nWho wrote Faust?,Goethe,Schiller\n"
 MINE = re.search(r"```yaml\n(imports: .*?)```", PAGES["README.md"], re.DOTALL)
 CHEAP = re.compile(r"(score answers\.csv|check mine\.yaml|predict |--version)")
 
@@ -258,6 +259,7 @@ CHEAP = re.compile(r"(score answers\.csv|check mine\.yaml|predict |--version)")
 def user_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the files that the pages name."""
     (tmp_path / "answers.csv").write_text(ANSWERS)
+    (tmp_path / "wrong.csv").write_text(KNOWN_WRONG)
     assert MINE is not None
     (tmp_path / "mine.yaml").write_text(re.sub(r"(?<=path: )[\w./]*answers\.csv", str(tmp_path / "answers.csv"), MINE[1]))
     monkeypatch.chdir(tmp_path)

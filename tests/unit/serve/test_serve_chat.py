@@ -27,6 +27,7 @@ from bert_judge.serve.templates import PLACEHOLDER, Template, read_templates
 
 TEMPLATES = read_templates()
 FIXED_TEXTS = sorted({text for template in TEMPLATES.values() for text in template.fixed if text})
+EXAMPLE = Path(__file__).parents[3] / "examples" / "templates.yaml"
 Message = dict[str, str]
 
 
@@ -257,26 +258,21 @@ def test_the_names_of_models(client: OpenAI, http: TestClient) -> None:
         serve(port=0, judges=["contains"], aliases=["contains"], limits=Limits())
 
 
-MINE = """
-mine:
-  prompt: "Is it right?\\nGold: {reference}\\nAnswer: {answer}\\nSay 1 or 0."
-  words: {correct: 1, incorrect: 0}
-  reply: {right: "{word}", why: "{reason}"}
-langchain: {prompt: "Grade: {reference} / {answer}", words: {correct: "+", incorrect: "-"}}
-"""
-
-
 def test_a_file_adds_and_replaces_templates(tmp_path: Path) -> None:
     file = tmp_path / "mine.yaml"
-    file.write_text(MINE, "utf-8")
+    mine = 'langchain: {prompt: "Grade: {reference} / {answer}", words: {correct: "+", incorrect: "-"}}\n'
+    file.write_text(EXAMPLE.read_text("utf-8") + mine, "utf-8")
     templates = read_templates(file)
-    assert list(templates) == [*TEMPLATES, "mine"] and templates["langchain"].words["correct"] == "+"
+    assert list(templates) == [*TEMPLATES, "quiz_grader"] and templates["langchain"].words["correct"] == "+"
     app, pool = guarded(Doubtful(), Limits(rate=0), templates=templates)
+    replies = []
     with TestClient(app, base_url="http://127.0.0.1:8000") as http:
-        asked = [{"role": "user", "content": "Is it right?\nGold: Paris\nAnswer: Paris\nSay 1 or 0.\n"}]
-        answer = http.post("/v1/chat/completions", json={"messages": asked}).json()
+        for answer in ("Paris", "Lyon", "no idea"):
+            prompt = f"You are grading a quiz. Be strict.\n\nQuestion: ?\nExpected: Paris\nGiven: {answer}\n\nReply with JSON.\n"
+            answer = http.post("/v1/chat/completions", json={"messages": [{"role": "user", "content": prompt}]})
+            replies.append(json.loads(answer.json()["choices"][0]["message"]["content"]))
     pool.close()
-    assert answer["choices"][0]["message"]["content"] == '{"right": 1, "why": "by the book"}'
+    assert replies == [{"points": points, "why": "by the book"} for points in (1, 0, -1)]
 
 
 @pytest.mark.parametrize(
