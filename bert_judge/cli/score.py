@@ -249,10 +249,7 @@ def _check_rows(file: Path, source: RowFile, reader: RecordReader) -> None:
 def _check_known_wrong(
     file: Path, judges: Sequence[judge_loading.NamedJudge], columns: Mapping[str, str], max_accepted: float
 ) -> None:
-    """Print the share of known-wrong answers that each judge accepts.
-
-    Args:
-        columns: as named for the other file; those that this one lacks are detected.
+    """Print the share of known-wrong answers that each judge accepts; `columns` that the file lacks are detected.
 
     Raises:
         InputError: the file or its columns are invalid.
@@ -272,13 +269,10 @@ def _check_known_wrong(
         if not judged:
             raise InputError(f"--known-wrong {file}: no answer to judge")
         accepted = proportion(*zip(*judged, strict=True))
-        line = (
-            f"{judge.name}: accepts {format_percent(accepted.value)}% {format_interval(accepted.low, accepted.high)} of "
-            f"{len(judged):,} known-wrong answers"
-        )
-        echo(line)
+        share = f"{format_percent(accepted.value)}% {format_interval(accepted.low, accepted.high)}"
+        echo(f"{judge.name}: accepts {share} of {len(judged):,} known-wrong answers")
         if accepted.value > max_accepted:
-            log(f"error: {line}, and --max-accepted is {format_percent(max_accepted)}%; nothing was scored")
+            log(f"error: {judge.name}: accepts {share} of {file}, and --max-accepted is {max_accepted:g}; nothing was scored")
             voided = True
     if voided:
         raise typer.Exit(3)

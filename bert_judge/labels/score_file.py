@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
 from itertools import combinations
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ import numpy as np
 
 from bert_judge import tables
 from bert_judge.importers.answers import RecordReader
-from bert_judge.judges.protocol import CORRECT, EMPTY_FLAG, INCORRECT, NOT_ATTEMPTED, VERDICT_CODES, Label, Row
+from bert_judge.judges.protocol import EMPTY_FLAG, INCORRECT, NOT_ATTEMPTED, VERDICT_CODES, Label, Row
 from bert_judge.labels.judge_loading import NamedJudge
 from bert_judge.labels.judging import JudgeInput, LabelStore, judge_rows, parse_record
 from bert_judge.labels.writers import check_new_columns, open_writer
@@ -78,7 +79,8 @@ def score_file(
             cells = [[_cell(label, name) for label in column] for column in labels for name in ADDED_COLUMNS]
             write(chunk, dict(zip(new_columns, cells, strict=True)))
             models, questions = [record.model for record in records], [record.question for record in records]
-            tally.add_disagreements([record.input for record in records], labels)
+            if len(judges) > 1:
+                tally.add_disagreements([record.input for record in records], labels)
             tally.add(models, questions, [record.label for record in records], labels)
             report(0)
     resume.clear(work)
@@ -115,21 +117,6 @@ class ModelVerdicts(NamedTuple):
     questions: np.ndarray
 
 
-class Disagreement(NamedTuple):
-    """An answer that one judge finds correct and another incorrect.
-
-    Attributes:
-        margin: difference between the highest score of a judge that finds it correct and the lowest of one that does not.
-        number: of the row, from 1.
-        labels: one per judge.
-    """
-
-    margin: float
-    number: int
-    row: Row
-    labels: Sequence[Label]
-
-
 class Tally:
     """Verdicts by judge and model, in eleven bytes per row plus two bytes per judge.
 
@@ -138,7 +125,8 @@ class Tally:
         reasons: number of invalid verdicts by reason, over all judges.
         decided: number of valid verdicts on answers that are not empty, over all judges.
         unfamiliar: number of verdicts on text that a judge was not trained on, by reason, over all judges.
-        surest: the rows on which judges disagree with the largest margins, at most `NUM_SUREST`.
+        surest: (margin, number of the row from 1, row, label per judge) of the `NUM_SUREST` rows on which judges disagree with the
+            largest margin between a score that means correct and one that means incorrect.
     """
 
     def __init__(self, judges: Sequence[str]) -> None:
@@ -147,7 +135,7 @@ class Tally:
         self.reasons: Counter[str] = Counter()
         self.decided = 0
         self.unfamiliar: Counter[str] = Counter()
-        self.surest: list[Disagreement] = []
+        self.surest: list[tuple[float, int, Row, Sequence[Label]]] = []
         shape = (len(judges),)
         fields = [("model", np.int16), ("question", np.uint64), ("truth", np.int8), ("verdicts", np.int8, shape)]
         fields.append(("attempted", np.int8, shape))
@@ -188,19 +176,16 @@ class Tally:
             high = [label.score for label in known if label.verdict == "correct" and label.score is not None]
             low = [label.score for label in known if label.verdict == "incorrect" and label.score is not None]
             if high and low and isinstance(row, Row):
-                self.surest.append(Disagreement(max(high) - min(low), number, row, known))
-        self.surest = heapq.nlargest(NUM_SUREST, self.surest, key=lambda disagreement: disagreement.margin)
+                self.surest.append((max(high) - min(low), number, row, known))
+        self.surest = heapq.nlargest(NUM_SUREST, self.surest, key=itemgetter(0))
 
-    def disagreements(self) -> list[tuple[str, str, int, int, int]]:
-        """Return (judge, other judge, answers correct for the first only, for the other only, answers that both decided)."""
+    def disagreements(self) -> Iterator[tuple[str, str, int, int, int]]:
+        """Yield (judge, other judge, answers correct for the first only, for the other only, answers that both decided)."""
         verdicts = np.concatenate(self._chunks)["verdicts"]
-        pairs = []
-        for (i, judge), (j, other) in combinations(enumerate(self.judges), 2):
-            first, second = verdicts[:, i], verdicts[:, j]
-            only_first, only_second = ((a == CORRECT) & (b == INCORRECT) for a, b in ((first, second), (second, first)))
+        for (judge, first), (other, second) in combinations(zip(self.judges, verdicts.T, strict=True), 2):
             decided = (first >= INCORRECT) & (second >= INCORRECT)
-            pairs.append((judge, other, int(only_first.sum()), int(only_second.sum()), int(decided.sum())))
-        return pairs
+            only_first, only_second = decided & (first > second), decided & (second > first)
+            yield judge, other, int(only_first.sum()), int(only_second.sum()), int(decided.sum())
 
     def by_model(self) -> Iterator[tuple[str, str, ModelVerdicts]]:
         """Yield (judge, model, verdicts) for each judge and model, without skipped rows."""

@@ -42,10 +42,6 @@ def _describe(refusals: Mapping[int, str], model: type[BaseModel] = bodies.Error
     return {status: {"model": model, "description": text} for status, text in refusals.items()}
 
 
-def _describe_body(name: str) -> dict[str, Any]:
-    return {"requestBody": {"content": {"application/json": {"schema": DECISION_SCHEMAS[name]}}}}
-
-
 class _StrictRequest(Request):
     """Parse standard JSON only: UTF-8 without lone surrogates, no NaN, limited nesting and number of values."""
 
@@ -126,30 +122,25 @@ def make_app(pool: JudgePool, limits: Limits, metrics: Metrics, templates: Mappi
         """Judge one answer (`candidate`) or several (`rows`), or compare two answers (`answer_a`, `answer_b`; `pairs`)."""
         return await _cancel_on_disconnect(request, _answer(pool, limits, body, _client(request)), limits.answer_seconds)
 
-    refusals = _describe(REFUSALS["all"] | REFUSALS["body"], bodies.DecisionErrorBody)
-
-    @app.post("/v1/decisions", responses=refusals, openapi_extra=_describe_body("decisions"))
-    async def decide(body: dict[str, Any], request: Request) -> dict[str, Any]:
-        """Answer questions of OpenAI's Decisions API about an answer and its references."""
-        question = await _run_in_parser(request, decisions.parse, body)
-        return await _cancel_on_disconnect(
-            request, decisions.decide(pool, limits, question, _client(request)), limits.answer_seconds
-        )
-
-    @app.post("/v1/systemone", responses=refusals, openapi_extra=_describe_body("systemone"))
-    async def decide_system_one(body: dict[str, Any], request: Request) -> dict[str, Any]:
-        """Answer questions of TypeSafe's System One API about an answer and its references."""
-        question = await _run_in_parser(request, decisions.parse_system_one, body)
-        work = decisions.decide_system_one(pool, limits, question, _client(request))
-        return await _cancel_on_disconnect(request, work, limits.answer_seconds)
-
-    @app.post(chat.PATH, responses=refusals, openapi_extra=_describe_body("chat"))
-    async def answer_chat(body: dict[str, Any], request: Request) -> dict[str, Any]:
-        """Answer the prompt of a program that asks a chat model to judge (OpenAI's Chat Completions API)."""
-        prompt = await _run_in_parser(request, chat.parse, known_templates, body)
-        return await _cancel_on_disconnect(request, chat.complete(pool, limits, prompt, _client(request)), limits.answer_seconds)
-
+    add_protocol = partial(_add_protocol, app, pool, limits)
+    add_protocol("decisions", decisions.PATHS[0], decisions.parse, decisions.decide)
+    add_protocol("systemone", decisions.PATHS[1], decisions.parse_system_one, decisions.decide_system_one)
+    add_protocol("chat", chat.PATH, partial(chat.parse, known_templates), chat.complete)
     return app
+
+
+def _add_protocol(
+    app: FastAPI, pool: JudgePool, limits: Limits, name: str, path: str, parse: Callable[..., Any], answer: Callable[..., Any]
+) -> None:
+    """Add the route of a protocol of decision or chat models, whose `DECISION_SCHEMAS` have its name."""
+    refusals = _describe(REFUSALS["all"] | REFUSALS["body"], bodies.DecisionErrorBody)
+    schema = DECISION_SCHEMAS[name]
+    body_schema = {"requestBody": {"content": {"application/json": {"schema": schema}}}}
+
+    @app.post(path, responses=refusals, openapi_extra=body_schema, description=schema["description"])
+    async def answer_protocol(body: dict[str, Any], request: Request) -> dict[str, Any]:
+        question = await _run_in_parser(request, parse, body)
+        return await _cancel_on_disconnect(request, answer(pool, limits, question, _client(request)), limits.answer_seconds)
 
 
 def _add_status_routes(app: FastAPI, pool: JudgePool, metrics: Metrics) -> None:
@@ -176,7 +167,7 @@ def _add_status_routes(app: FastAPI, pool: JudgePool, metrics: Metrics) -> None:
     async def models() -> dict[str, Any]:
         """List the names that a client may give as `model`, in the form of OpenAI's Models API."""
         model = {"object": "model", "created": 0, "owned_by": "bert-judge"}
-        return {"object": "list", "data": [{"id": name, **model} for name in (*pool.pointwise, *pool.aliases)]}
+        return {"object": "list", "data": [{"id": name, **model} for name in dict.fromkeys((*pool.pointwise, *pool.aliases))]}
 
 
 async def _send_page(file: str, _: Request) -> FileResponse:

@@ -9,10 +9,9 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 from bert_judge.judges.protocol import NOT_ATTEMPTED, Label, invalid
 from bert_judge.serve.bodies import check_items
@@ -26,22 +25,18 @@ MIN_LOG_PROBABILITY = -9999.0
 AMBIGUOUS = "the prompt can be divided in several ways, because one of its texts contains words of the template"
 
 
-class ContentPart(BaseModel):
-    """Part of a message; only texts can be judged."""
-
-    type: Literal["text"]
-    text: str
+def _join_parts(content: Any) -> Any:
+    """Return the text of a content in parts; one with an image stays as it is, and is no text."""
+    if isinstance(content, list) and all(isinstance(part, Mapping) and isinstance(part.get("text"), str) for part in content):
+        return "".join(part["text"] for part in content)
+    return content
 
 
 class Message(BaseModel):
     """A message of the conversation."""
 
     role: str
-    content: str | list[ContentPart]
-
-    @property
-    def text(self) -> str:
-        return self.content if isinstance(self.content, str) else "".join(part.text for part in self.content)
+    content: Annotated[str, BeforeValidator(_join_parts)]
 
 
 class ChatRequest(BaseModel):
@@ -55,8 +50,7 @@ class ChatRequest(BaseModel):
     top_logprobs: int | None = Field(None, ge=0, le=20)
 
 
-@dataclass(frozen=True)
-class Prompt:
+class Prompt(NamedTuple):
     """A request with the template of its prompt, None if it is ambiguous, and part → text."""
 
     request: ChatRequest
@@ -71,8 +65,8 @@ def parse(templates: Mapping[str, Template], body: Mapping[str, Any]) -> Prompt:
     except ValidationError as error:
         first = error.errors()[0]
         raise RequestRejected(422, f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
-    prompts = [message.text for message in request.messages if message.role == "user"]
-    system = "\n".join(message.text for message in request.messages if message.role in ("system", "developer")).lstrip()
+    prompts = [message.content for message in request.messages if message.role == "user"]
+    system = "\n".join(message.content for message in request.messages if message.role in ("system", "developer")).lstrip()
     matches: list[tuple[Template | None, Mapping[str, str]]] = []
     for template in templates.values() if len(prompts) == 1 else ():
         try:
@@ -88,19 +82,16 @@ def parse(templates: Mapping[str, Template], body: Mapping[str, Any]) -> Prompt:
 
 
 async def complete(pool: JudgePool, limits: Limits, prompt: Prompt, client: str) -> dict[str, Any]:
-    """Answer a request.
-
-    Raises:
-        RequestRejected: there is no such judge, or the row exceeds a limit.
-    """
-    judge, request, template = pool.judge(prompt.request.model), prompt.request, prompt.template
-    reason = AMBIGUOUS if template is None else template.find_refusal(prompt.parts)
+    """Answer a request. Raises RequestRejected: there is no such judge, or the row exceeds a limit."""
+    request, template, parts = prompt
+    judge = pool.judge(request.model)
+    reason = AMBIGUOUS if template is None else template.find_refusal(parts)
     label = None if reason is None else invalid(reason)
     if template is not None and template.words and label is None:
-        row = template.to_row(prompt.parts)
+        row = template.to_row(parts)
         check_items("messages", [row], limits)
         (label,) = await judge.submit([row], client)
-    pieces, probabilities = _write(template, prompt.parts, label)
+    pieces, probabilities = _write(template, parts, label)
     refusal = label.reason if label is not None and label.score is None else None
     tokens = _tokens(pieces, probabilities, request.top_logprobs or 0) if request.logprobs else None
     choice = {
@@ -122,17 +113,14 @@ async def complete(pool: JudgePool, limits: Limits, prompt: Prompt, client: str)
 def _write(
     template: Template | None, parts: Mapping[str, str], label: Label | None
 ) -> tuple[tuple[str, str, str], Mapping[str, float]]:
-    """Return a reply, as text before the word, the word and text after it, and word → probability.
-
-    Args:
-        label: None if the template's reply is always the same.
-    """
+    """Return a reply as `Template.write` does, and word → probability. `label`: None if the reply is always the same."""
     if template is None:
         return ("", "", ""), {}
     known = {**parts, "reason": (label.reason if label is not None else None) or ""}
-    if label is None or label.score is None:
-        return template.write("" if label is None else None, known), {}
     words = template.words
+    if label is None or label.score is None:
+        word = "" if label is None else words.get("invalid")
+        return ("", "", "") if word is None else template.write(word, known), {}
     negative = NOT_ATTEMPTED if label.outcome == NOT_ATTEMPTED and NOT_ATTEMPTED in words else "incorrect"
     replies = {outcome: template.write(words[outcome], known) for outcome in ("correct", negative)}
     # Two outcomes may have the same word.
@@ -147,12 +135,8 @@ def _tokens(pieces: Sequence[str], probabilities: Mapping[str, float], num_alter
     tokens = []
     for text in filter(None, pieces):
         options = probabilities if text in probabilities else {text: 1.0}
-        likeliest = sorted(options, key=lambda option: -options[option])
-        alternatives = [_token(option, options[option]) for option in likeliest[:num_alternatives]]
-        tokens.append(_token(text, options[text]) | {"top_logprobs": alternatives})
+        logprobs = {option: math.log(share) if share > 0 else MIN_LOG_PROBABILITY for option, share in options.items()}
+        ranked = sorted(logprobs.items(), key=lambda entry: -entry[1])
+        entries = {option: {"token": option, "logprob": value, "bytes": list(option.encode())} for option, value in ranked}
+        tokens.append(entries[text] | {"top_logprobs": list(entries.values())[:num_alternatives]})
     return tokens
-
-
-def _token(text: str, probability: float) -> dict[str, Any]:
-    logprob = math.log(probability) if probability > 0 else MIN_LOG_PROBABILITY
-    return {"token": text, "logprob": logprob, "bytes": list(text.encode())}

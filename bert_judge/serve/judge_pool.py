@@ -29,7 +29,7 @@ class JudgePool:
     """Pointwise and pairwise judges by name, the default of each first.
 
     Attributes:
-        aliases: further names of the default pointwise judge.
+        aliases: further names of the default pointwise judge; the name of a judge is its own.
     """
 
     pointwise: Mapping[str, Batcher[RowBody, Label]]
@@ -52,7 +52,7 @@ class JudgePool:
 
     def judge(self, name: str | None) -> Batcher[RowBody, Label]:
         """Return the pointwise judge of this name, or the default. Raises RequestRejected: it does not exist."""
-        return _get(self.pointwise, None if name in self.aliases else name, "pointwise judge")
+        return _get(self.pointwise, None if name in self.aliases and name not in self.pointwise else name, "pointwise judge")
 
     def pair_judge(self, name: str | None) -> Batcher[PairBody, Preference]:
         """Return the pairwise judge of this name, or the default; raises like `judge`."""
@@ -103,19 +103,16 @@ def _get(judges: Mapping[str, BatcherT], name: str | None, kind: str) -> Batcher
     return judges[name]
 
 
-def select_judges(
-    names: Sequence[str], files: Sequence[Path], results: Path, limits: Limits, metrics: Metrics, aliases: Sequence[str] = ()
-) -> JudgePool:
+def select_judges(names: Sequence[str], files: Sequence[Path], results: Path, limits: Limits, metrics: Metrics) -> JudgePool:
     """Return the judges to serve, not loaded yet.
 
     Args:
         names: as `bert-judge score --judge` takes them; with a configuration, judges of it.
         files: the configuration; with none, `names`, or without these `general`, the trained judges in `results` and all rules.
         results: folder of the run.
-        aliases: further names of the default pointwise judge.
 
     Raises:
-        InputError: a named judge does not exist, there is no judge to serve, or an alias is the name of a judge.
+        InputError: a named judge does not exist, or there is no judge to serve.
     """
     references = _configured_judges(names, files, results) if files else _named_judges(names, results)
     single = {
@@ -124,9 +121,7 @@ def select_judges(
         if not r.kind.compares_pairs
     }
     pairs = {r.name: pairwise(r.name, partial(_load, r), limits, metrics) for r in references if r.kind.compares_pairs}
-    if taken := [alias for alias in aliases if alias in single or alias in pairs]:
-        raise InputError(f"--as {taken[0]}: a served judge has this name; its clients reach it without an alias")
-    return JudgePool(single, pairs, aliases)
+    return JudgePool(single, pairs)
 
 
 def _named_judges(names: Sequence[str], results: Path) -> list[JudgeReference]:

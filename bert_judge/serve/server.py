@@ -8,6 +8,7 @@ import socket
 import time
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 
@@ -182,7 +183,7 @@ def serve(
     known_templates = read_templates(templates)
     sock = bind_socket(host, port)
     metrics = Metrics()
-    pool = select_judges(judges, config_files, results, limits, metrics, aliases)
+    pool = replace(select_judges(judges, config_files, results, limits, metrics), aliases=aliases)
     pool.load()
     guard = Guard(make_app(pool, limits, metrics, known_templates), limits, host, token, metrics)
     connections, backlog = raise_file_limit()

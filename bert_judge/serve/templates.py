@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
@@ -18,9 +18,8 @@ from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.package_data import read_yaml
 from bert_judge.serve.bodies import RowBody
 
+KNOWN_TEMPLATES = Path(__file__).with_name("templates.yaml")
 PLACEHOLDER = re.compile(r"\{(\w*)\}")
-# Stands for the word of the verdict while the reply around it is written; no text contains it afterwards.
-WORD_MARK = "\ue000"
 
 
 class Ambiguous(Exception):
@@ -30,36 +29,36 @@ class Ambiguous(Exception):
 class Template(BaseModel):
     """A judge prompt of another program; templates.yaml describes the fields."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, coerce_numbers_to_str=True)
     prompt: str
     system: str = ""
     input: dict[str, Literal["question", "reference", "answer"]] = {}
-    words: dict[Literal["correct", "incorrect", "not_attempted"], Any] = {}
-    reply: Any = "{word}"
+    words: dict[Literal["correct", "incorrect", "not_attempted", "invalid"], str] = {}
+    reply: str = "{word}"
     line_is_reference: bool = False
     no_reference: str | None = None
     refusal: str | None = None
 
     @model_validator(mode="after")
     def check(self) -> "Template":
-        if not self.fixed[0]:
-            raise ValueError("the prompt must begin with fixed text, or an answer could imitate a whole prompt")
-        if not all(self.fixed[1:-1]):
-            raise ValueError("two parts of the prompt have no fixed text between them")
         names = [name for name in self.names if name]
-        if len(set(names)) < len(names):
-            raise ValueError("the prompt has a part twice")
-        if self.words and not {"correct", "incorrect"} <= self.words.keys():
-            raise ValueError("words must have correct and incorrect")
-        if self.words and not {"reference", "answer"} <= {*names, *self.input.values()}:
-            raise ValueError("the prompt must have {reference} and {answer}")
+        faults = {
+            "the prompt must begin with fixed text, or an answer could imitate a whole prompt": not self.fixed[0],
+            "the prompt has no parts": not self.names,
+            "two parts of the prompt have no fixed text between them": not all(self.fixed[1:-1]),
+            "the prompt has a part twice": len(set(names)) < len(names),
+            "words must have correct and incorrect": bool(self.words) and not {"correct", "incorrect"} <= self.words.keys(),
+            "the prompt must have {reference} and {answer}": bool(self.words)
+            and not {"reference", "answer"} <= {*names, *self.input.values()},
+        }
+        if fault := next((text for text, is_fault in faults.items() if is_fault), None):
+            raise ValueError(fault)
         return self
 
     @cached_property
     def fixed(self) -> list[str]:
         """The fixed text before, between and after the parts."""
-        texts = PLACEHOLDER.split(self.prompt)[::2]
-        return [texts[0].lstrip(), *texts[1:-1], texts[-1].rstrip()] if len(texts) > 1 else texts
+        return PLACEHOLDER.split(self.prompt.strip())[::2]
 
     @cached_property
     def names(self) -> list[str]:
@@ -69,36 +68,28 @@ class Template(BaseModel):
     def divide(self, prompt: str) -> dict[str, str] | None:
         """Return part → text, None if this is another prompt. Raises Ambiguous: there are several ways."""
         first, *inner, last = self.fixed
-        prompt = prompt.lstrip()
-        prompt = prompt.rstrip() if last else prompt
-        start, end = len(first), len(prompt) - len(last)
-        if start > end or not prompt.startswith(first) or not prompt.endswith(last):
+        prompt = prompt.strip() if last else prompt.lstrip()
+        if len(prompt) < len(first) + len(last) or not (prompt.startswith(first) and prompt.endswith(last)):
             return None
-        earliest, position = [], start
+        forward, backward = [prompt[len(first) : len(prompt) - len(last)]], [prompt[len(first) : len(prompt) - len(last)]]
         for text in inner:
-            if (found := prompt.find(text, position, end)) < 0:
+            if text not in forward[-1]:
                 return None
-            earliest.append(found)
-            position = found + len(text)
-        latest: list[int] = []
-        position = end
+            forward[-1:] = forward[-1].split(text, 1)
         for text in reversed(inner):
-            position = prompt.rfind(text, start, position)
-            latest.insert(0, position)
-        if earliest != latest:
+            backward[:1] = backward[0].rsplit(text, 1)
+        if forward != backward:
             raise Ambiguous
-        starts = [start, *(found + len(text) for found, text in zip(earliest, inner, strict=True))]
-        texts = [prompt[left:right] for left, right in zip(starts, [*earliest, end], strict=True)]
-        return self._parse_input(dict(zip(self.names, texts, strict=True)))
+        return self._parse_input(dict(zip(self.names, forward, strict=True)))
 
     def _parse_input(self, parts: dict[str, str]) -> dict[str, str] | None:
-        """Replace the part that holds JSON by the parts in it."""
+        """Add the parts in the part that holds JSON: texts, or lists of texts."""
         if not self.input:
             return parts
         try:
             values = json.loads(parts["input"])
-            lists = {part: [values[key]] if isinstance(values[key], str) else values[key] for key, part in self.input.items()}
-            return parts | {part: "\n".join(texts) for part, texts in lists.items()}
+            texts = {part: values[key] for key, part in self.input.items()}
+            return parts | {part: text if isinstance(text, str) else "\n".join(text) for part, text in texts.items()}
         except (ValueError, TypeError, KeyError, RecursionError):
             return None
 
@@ -113,39 +104,14 @@ class Template(BaseModel):
         references = texts["reference"].splitlines() if self.line_is_reference else texts["reference"]
         return RowBody(question=texts.get("question", ""), references=references, candidate=texts["answer"])
 
-    def write(self, word: Any, parts: Mapping[str, str]) -> tuple[str, str, str]:
-        """Return a reply as the text before the word, the word, and the text after it.
-
-        Args:
-            word: text, number or object; None for no verdict, which is an empty reply or null in an object.
-        """
-        is_text = isinstance(self.reply, str)
-        if word is None and is_text:
-            return "", "", ""
-        known = {name: text.replace(WORD_MARK, "") for name, text in parts.items()}
-        word, reply = _fill(word, known), _fill(self.reply, known | {"word": WORD_MARK})
-        text, shown = reply if is_text else _to_json(reply), _to_json(word)
-        mark = WORD_MARK
-        if isinstance(word, str):
-            shown = word if is_text else shown[1:-1]
-        elif f'"{mark}"' in text:
-            # A number has no quotation marks.
-            mark = f'"{mark}"'
-        before, found, after = text.partition(mark)
-        return before, shown if found else "", after
-
-
-def _fill(value: Any, parts: Mapping[str, str]) -> Any:
-    """Return a text, or the texts in an object, with parts in place of their names."""
-    if isinstance(value, str):
-        return PLACEHOLDER.sub(lambda match: parts.get(match[1], match[0]), value)
-    if isinstance(value, Mapping):
-        return {key: _fill(entry, parts) for key, entry in value.items()}
-    return [_fill(entry, parts) for entry in value] if isinstance(value, list) else value
-
-
-def _to_json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    def write(self, word: str, parts: Mapping[str, str]) -> tuple[str, str, str]:
+        """Return a reply as the text before the word, the word, and the text after it."""
+        is_json = any(text.startswith('{"') for text in (self.reply, *self.words.values()))
+        known = {name: json.dumps(text, ensure_ascii=False)[1:-1] if is_json else text for name, text in parts.items()}
+        before, found, after = self.reply.partition("{word}")
+        pieces = (before, word if found else "", after)
+        before, word, after = (PLACEHOLDER.sub(lambda match: known.get(match[1], match[0]), text) for text in pieces)
+        return before, word, after
 
 
 def read_templates(file: Path | None = None) -> dict[str, Template]:
@@ -154,21 +120,19 @@ def read_templates(file: Path | None = None) -> dict[str, Template]:
     Raises:
         InputError: the file cannot be read, or a template in it is invalid.
     """
-    known = {name: Template.model_validate(entry) for name, entry in read_yaml(Path(__file__).with_name("templates.yaml")).items()}
-    if file is None:
-        return known
-    try:
-        entries = read_yaml(file)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise InputError(f"--templates {file}: cannot be read as YAML: {' '.join(str(error).split())}") from error
-    if not isinstance(entries, dict) or not entries:
-        raise InputError(f"--templates {file}: expected name → template, as in docs/serving.md")
-    templates = {}
-    for name, entry in entries.items():
+    templates: dict[str, Template] = {}
+    for path in (KNOWN_TEMPLATES, *([] if file is None else [file])):
         try:
-            templates[str(name)] = Template.model_validate(entry)
-        except ValidationError as error:
-            first = error.errors()[0]
-            location = ".".join(map(str, (name, *first["loc"])))
-            raise InputError(f"--templates {file}: {location}: {first['msg'].removeprefix('Value error, ')}") from error
-    return known | templates
+            entries = read_yaml(path)
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+            raise InputError(f"--templates {path}: cannot be read as YAML: {' '.join(str(error).split())}") from error
+        if not isinstance(entries, dict):
+            raise InputError(f"--templates {path}: expected name → template, as in docs/ecosystem.md")
+        for name, entry in entries.items():
+            try:
+                templates[str(name)] = Template.model_validate(entry)
+            except ValidationError as error:
+                first = error.errors()[0]
+                place = ".".join(map(str, (name, *first["loc"])))
+                raise InputError(f"--templates {path}: {place}: {first['msg'].removeprefix('Value error, ')}") from error
+    return templates

@@ -363,7 +363,7 @@ def test_a_judge_that_accepts_known_wrong_answers_voids_the_call(tmp_path: Path)
     result = run("score", "a.csv", "-j", "exact_match", "-j", "contains", "--known-wrong", "wrong.csv")
     assert result.exit_code == 3 and sorted(tmp_path.iterdir()) == [tmp_path / "a.csv", tmp_path / "wrong.csv"]
     assert "exact_match: accepts 0.0% [0.0, 65.8] of 2 known-wrong answers" in result.stdout
-    assert "error: contains: accepts 50.0% [9.5, 90.5] of 2 known-wrong answers, and --max-accepted is 10.0%" in result.stderr
+    assert "error: contains: accepts 50.0% [9.5, 90.5] of wrong.csv, and --max-accepted is 0.1; nothing was scored" in result.stderr
     result = run("score", "a.csv", "-j", "contains", "--known-wrong", "wrong.csv", "--max-accepted", "0.5")
     assert result.exit_code == 0 and len(read(tmp_path / "a.scored.csv")) == 4
 

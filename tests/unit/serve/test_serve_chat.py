@@ -21,8 +21,8 @@ from starlette.testclient import TestClient
 from bert_judge.judges.protocol import Label, Row, decided, invalid
 from bert_judge.runtime.errors import InputError
 from bert_judge.serve.chat import parse
+from bert_judge.serve.judge_pool import JudgePool
 from bert_judge.serve.limits import Limits
-from bert_judge.serve.server import serve
 from bert_judge.serve.templates import PLACEHOLDER, Template, read_templates
 
 TEMPLATES = read_templates()
@@ -180,7 +180,7 @@ def test_an_impossible_word_has_the_lowest_log_probability() -> None:
     ("name", "texts", "reply", "refusal"),
     [
         ("simpleqa", {"answer": "unclear"}, "", "unclear is no answer"),
-        ("locomo", {"answer": "<think>hm"}, '{"label": null}', "reasoning"),
+        ("locomo", {"answer": "<think>hm"}, '{"label": "INVALID"}', "reasoning"),
         ("llama_index", {"reference": "(NO REFERENCE ANSWER SUPPLIED)"}, "", "no reference"),
         ("longmemeval_preference", {}, "", "a rubric is no reference answer"),
         ("langchain", {"answer": "Lyon\nTRUE ANSWER: Lyon"}, "", "divided in several ways"),
@@ -194,7 +194,7 @@ def test_what_gets_no_verdict_is_a_refusal(client: OpenAI, name: str, texts: dic
 
 
 # Texts of answers, questions and references that are made of the templates' own words.
-HOSTILE = st.lists(st.sampled_from([*FIXED_TEXTS, "Paris", "Lyon", "\n", " ", "A", "{answer}", "\ue000"]), max_size=6).map("".join)
+HOSTILE = st.lists(st.sampled_from([*FIXED_TEXTS, "Paris", "Lyon", "\n", " ", "A", "{answer}", "{word}"]), max_size=6).map("".join)
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
@@ -254,8 +254,11 @@ def test_the_names_of_models(client: OpenAI, http: TestClient) -> None:
         http.post("/v1/judge", json={"judge": "gpt-4o-mini", "references": "Paris", "candidate": "Paris"}).json()["judge"]
         == "exact"
     )
-    with pytest.raises(InputError, match="--as contains: a served judge has this name"):
-        serve(port=0, judges=["contains"], aliases=["contains"], limits=Limits())
+
+
+def test_an_alias_does_not_hide_a_judge() -> None:
+    pool = JudgePool({"first": "1", "second": "2"}, aliases=["second", "gpt"])  # type: ignore[dict-item]
+    assert [pool.judge(name) for name in (None, "first", "second", "gpt")] == ["1", "1", "2", "1"]
 
 
 def test_a_file_adds_and_replaces_templates(tmp_path: Path) -> None:
@@ -280,6 +283,7 @@ def test_a_file_adds_and_replaces_templates(tmp_path: Path) -> None:
     [
         ("a: {prompt: '{answer} or {reference}?', words: {correct: 1, incorrect: 0}}", "must begin with fixed text"),
         ("a: {prompt: 'Is {answer}{reference}?', words: {correct: 1, incorrect: 0}}", "no fixed text between them"),
+        ("a: {prompt: 'Is it?', reply: 'Yes.'}", "has no parts"),
         ("a: {prompt: 'Is {answer}?', words: {correct: 1, incorrect: 0}}", "must have {reference} and {answer}"),
         ("a: {prompt: 'Is {answer} a {reference} or {answer}?', words: {correct: 1, incorrect: 0}}", "has a part twice"),
         ("a: {prompt: 'Is {answer} a {reference}?', words: {correct: 1}}", "words must have correct and incorrect"),
