@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,7 +35,9 @@ def main() -> None:
     parser.add_argument("--examples", type=int, default=0, help="contradicted decisions that are printed per module and verdict")
     options = parser.parse_args()
     decisions = measure_modules(options.rows)
-    print(summarize(decisions).to_markdown())
+    table = summarize(decisions)
+    print(table.to_markdown())
+    print(f"\nlog-odds that the others are right: {common_log_odds(table)}")
     for (module, verdict), rows in decisions[decisions["error"]].groupby(["module", "verdict"]):
         for row in rows.sample(min(options.examples, len(rows)), random_state=0).to_dict("records"):
             texts = [" ".join(str(row[name]).split())[-300:] for name in ("question", "references", "candidate")]
@@ -96,6 +99,13 @@ def summarize(decisions: pd.DataFrame) -> pd.DataFrame:
             return pd.concat(tables).sort_index().round({"error": 4})
         tables.append(left_out.assign(decides=False))
         decisions = decisions[[pair not in left_out.index for pair in zip(decisions["module"], decisions["verdict"], strict=True)]]
+
+
+def common_log_odds(table: pd.DataFrame) -> float:
+    """Return the log-odds that a decision of a module that may not decide is right, pooled: each has few decisions by itself."""
+    others = table[~table["decides"]]
+    errors = others["errors"].sum() + 1
+    return round(math.log((others["decisions"].sum() - others["errors"].sum() + 1) / errors), 2)
 
 
 if __name__ == "__main__":

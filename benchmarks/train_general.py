@@ -1,20 +1,21 @@
-"""Train the general judge, measure it on sources that it was not trained on, or measure a judge on test questions.
+"""Train the next version of the general judge, measure it on sources that it was not trained on, or measure a judge.
 
-    BERT_JUDGE_DATA=… python benchmarks/train_general.py [--backbone FOLDER] [--output FOLDER]
+    BERT_JUDGE_DATA=… python benchmarks/train_general.py [--start FOLDER] [--output FOLDER]
     BERT_JUDGE_DATA=… python benchmarks/train_general.py --leave-sources 2
     BERT_JUDGE_DATA=… python benchmarks/train_general.py --measure [FOLDER] [--test-rows N]
     BERT_JUDGE_DATA=… python benchmarks/train_general.py --set-rules FOLDER
 
-Datasets and labels are those of configs/general.yaml, built by the workflow. Training has five stages, and a run that was killed
-goes on with the one that it was in:
+Datasets and labels are those of configs/general.yaml, built by the workflow. The encoder goes on from that of the judge in the
+package, or from a backbone (`--start`). Training has four stages, and a run that was killed goes on with the one that it was in:
 
-1. the backbone learns from inference pairs what follows from a text;
-2. sources are divided into folds, and for each fold an encoder and trees are trained without its sources;
-3. the mean of the folds' encoders is trained on all sources, at the end on answers that people graded, and rounded to 8-bit
-   integers;
-4. trees are trained on all sources;
-5. the weights of encoder and trees, the calibration and the bounds of early exit are fitted on the answers of each fold's
-   sources, which its encoder and trees never saw, so that they hold for new data. Every source has the same weight.
+1. sources that the start does not know are divided into folds, and for each fold an encoder and trees are trained without its
+   sources;
+2. an encoder is trained with all sources, and rounded to 8-bit integers. A mix has all new sources up to a number of rows each,
+   some rows of the known ones, so that these are not forgotten, and inference pairs;
+3. trees are trained on all sources;
+4. the weights of encoder and trees, of which the mean with those of the start is taken, and the bounds of early exit are fitted on
+   the answers of each fold's sources, which its encoder and trees never saw, so that they hold for new data, and on new questions
+   of known sources. Every source has the same weight.
 
 `--leave-sources` stops after the folds and prints accuracy in %, macro-F1, AUROC and expected calibration error per source left
 out, beside rules with fixed thresholds; weights and calibration of a fold are those fitted on the other folds. `--measure` trains
@@ -25,6 +26,7 @@ nothing; without a folder it takes the judge in the package. `--set-rules` lets 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -38,15 +40,15 @@ import numpy as np
 import pandas as pd
 import torch
 from human_agreement import Run
-from rule_modules import measure_modules, summarize
+from rule_modules import common_log_odds, measure_modules, summarize
 from scipy.special import expit
 
 from bert_judge import tables
-from bert_judge.assets.prepare import GENERAL, local_folder, make_manifest
+from bert_judge.assets.prepare import GENERAL, local_folder
 from bert_judge.config import Input, Training
 from bert_judge.config import files as config_files
 from bert_judge.encoder.checkpoint import StackerWeights
-from bert_judge.encoder.judge_folder import JUDGE_FILE, hash_rows, write_seen_rows
+from bert_judge.encoder.judge_folder import JUDGE_FILE, METRICS, find_folder, hash_rows, write_seen_rows
 from bert_judge.encoder.torch_model import round_weights
 from bert_judge.judges.bert import stacker
 from bert_judge.judges.bert.judge import BERTJudge
@@ -57,6 +59,7 @@ from bert_judge.runtime import resume
 from bert_judge.runtime.logs import job_log
 from bert_judge.statistics.metrics import classification_metrics
 from bert_judge.text import TEXT_VERSION
+from bert_judge.text.answer_kinds import KINDS, answer_kind
 from bert_judge.text.features import FeatureExtractor
 
 CONFIG = Path("configs/general.yaml")
@@ -70,16 +73,30 @@ HUMAN = (
 )
 # Files of one kind are left out together.
 SAME_KIND = (("gsm8k_gpt3", "gsm8k_44", "math_level5", "cot"), ("mmlu_pro", "mmlu_letters"), ("hotpotqa", "hotpot_memory"))
-PRETRAINING = {"epochs": 1.0, "round_weights": False, "label_smoothing": 0.0}
-# Rows that an encoder is trained on, drawn from all of a fold's; the trees read all. More take hours on two cores.
-FOLD_ROWS, FINAL_ROWS = 12_000, 20_000
-# Answers that people graded, of which the sample has few, are read at the end with some others.
-LAST_ROWS = {"scientsbank": 2812, "shroom": 1300, "nq_open": 800, "asqa": 314, "truthfulqa": 500}
-OTHER_LAST_ROWS, LAST_LEARNING_RATE = 1_000, 8e-5
+# Sources of version 1, from which version 2 goes on.
+VERSION_1 = (
+    *("nq_open", "truthfulqa", "gsm8k_gpt3", "gsm8k_44", "math_level5", "mmlu_pro", "mmlu_letters", "cot", "tatqa", "hotpotqa"),
+    *("scientsbank", "shroom", "asqa"),
+)
+TRAINING = {"epochs": 1.0, "learning_rate": 5e-5}
 HELD_OUT_ROWS = 400
 # Labelled answers per file on which rule modules are measured.
 RULE_ROWS = 4_000
-VERSION, LANGUAGES = "v2", ["en", "zh", "cs"]
+MIN_KIND_ROWS = 100
+VERSION, LANGUAGES = "v2", ["en"]
+
+
+@dataclass(frozen=True)
+class Mix:
+    """Rows that an encoder is trained on: at most `per_source` of each new source, `known` of the known ones, and inference pairs.
+    The trees read all answers."""
+
+    per_source: int
+    known: int
+    pairs: int
+
+
+FOLD_MIX, FINAL_MIX = Mix(1_500, 5_000, 6_000), Mix(3_300, 15_000, 10_000)
 
 
 @dataclass(frozen=True)
@@ -92,17 +109,17 @@ class Dataset:
     @cached_property
     def real(self) -> pd.DataFrame:
         """Answers of models, at most `HELD_OUT_ROWS` per source."""
-        rows = pd.concat([self.train, self.validation], ignore_index=True)
-        rows = rows[~rows["model"].str.startswith("synthetic-") & rows["label"].isin([0.0, 1.0])]
-        return rows.sample(frac=1, random_state=0).groupby("source").head(HELD_OUT_ROWS)
+        return _real_answers(pd.concat([self.train, self.validation], ignore_index=True))
 
     @cached_property
-    def last_rows(self) -> pd.DataFrame:
-        """Training rows for the end of training."""
-        real = self.train[~self.train["model"].str.startswith("synthetic-")]
-        groups = real[real["source"].isin(list(LAST_ROWS))].groupby("source")
-        rows = pd.concat([group.sample(min(len(group), LAST_ROWS[str(source)]), random_state=2) for source, group in groups])
-        return pd.concat([rows, self.train.drop(rows.index).sample(OTHER_LAST_ROWS, random_state=1)])
+    def real_validation(self) -> pd.DataFrame:
+        """Those of `validation`."""
+        return _real_answers(self.validation)
+
+
+def _real_answers(rows: pd.DataFrame) -> pd.DataFrame:
+    rows = rows[~rows["model"].str.startswith("synthetic-") & rows["label"].isin([0.0, 1.0])]
+    return rows.sample(frac=1, random_state=0).groupby("source").head(HELD_OUT_ROWS)
 
 
 @dataclass(frozen=True)
@@ -117,7 +134,7 @@ class HeldOut:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--cores", type=int, default=2)
-    parser.add_argument("--backbone", help="folder of another backbone, such as that of e5_backbone.py")
+    parser.add_argument("--start", help="judge or backbone to go on from; the judge in the package by default")
     parser.add_argument("--output", type=Path, default=WORK / "judge")
     parser.add_argument("--leave-sources", type=int, metavar="FOLDS", help="measure on sources left out, and stop")
     parser.add_argument("--measure", nargs="?", const=GENERAL, metavar="FOLDER", help="measure a judge instead of training one")
@@ -128,14 +145,13 @@ def main() -> int:
     options = parser.parse_args()
     if options.set_rules:
         judge = BERTJudge(options.set_rules)
-        judge.checkpoint.metadata.rules = deciding_modules()
-        judge.checkpoint.metadata.text_version = TEXT_VERSION
+        set_rules(judge)
         judge.save(options.set_rules, int8=True)
         return 0
     run = config_files.load([CONFIG])
     if options.measure is None:
         spec = build_plan(run, [CONFIG]).training_spec(JUDGE)
-        spec = {**spec, "backbone": options.backbone or spec["backbone"]}
+        spec = {**spec, "backbone": options.start or GENERAL, "training": {**spec["training"], **TRAINING}}
         train(run, spec, options.leave_sources or 2, options.cores, None if options.leave_sources else options.output)
     if not options.leave_sources:
         build_test_tables(run, options.cores)
@@ -145,53 +161,88 @@ def main() -> int:
 
 def train(run: Run, spec: Spec, num_folds: int, cores: int, output: Path | None) -> None:
     """Train encoders and trees of the folds and, with an output folder, the judge; print the table of sources left out."""
-    data = build_dataset(run, spec["dataset"], cores)
-    start = pretrain(spec, build_dataset(run, PAIRS, cores).train.drop(columns="source"))
+    data, pairs = (build_dataset(run, name, cores) for name in (spec["dataset"], PAIRS))
+    start = find_start(spec)
+    known = list(VERSION_1) if BERTJudge(start).checkpoint.trained else []
     features = tree_features(data.train)
-    encoders, held_out = [], []
-    for sources in divide_sources(run, num_folds):
+    held_out = []
+    for sources in divide_sources(run, num_folds, known):
         inside = ~data.train["source"].isin(sources).to_numpy()
-        encoders.append(train_encoder(spec, [start], data.train[inside], FOLD_ROWS))
+        encoder = train_encoder(spec, start, draw_rows(data.train[inside], pairs.train, known, FOLD_MIX))
         rows = data.real[data.real["source"].isin(sources)]
-        trees = fit_trees(data.train[inside], features[inside])
-        held_out.append(predict(BERTJudge(encoders[-1]), trees, rows))
+        held_out.append(predict(BERTJudge(encoder), fit_trees(data.train[inside], features[inside]), rows))
     print_tables(measure_held_out(run, held_out))
     if output is None:
         return
-    encoder = train_encoder(spec, encoders, data.train, FINAL_ROWS)
-    last = {**spec, "training": {**spec["training"], "learning_rate": LAST_LEARNING_RATE}}
-    judge = BERTJudge(train_encoder(last, [encoder], data.last_rows, len(data.last_rows)))
+    judge = BERTJudge(train_encoder(spec, start, draw_rows(data.train, pairs.train, known, FINAL_MIX)))
     round_weights(judge.checkpoint.model)
     judge.trees = fit_trees(data.train, features)
     metadata = judge.checkpoint.metadata
-    metadata.stacker = fit_stacker(held_out)
-    logits = [np.concatenate([getattr(part, name) for part in held_out]) for name in ("encoder", "trees")]
+    validation = data.real_validation
+    calibration = [*held_out, predict(judge, judge.trees, validation[validation["source"].isin(known)])]
+    metadata.stacker = mean_weights(BERTJudge(start).checkpoint.metadata.stacker, fit_stacker(calibration))
+    logits = [np.concatenate([getattr(part, name) for part in calibration]) for name in ("encoder", "trees")]
     metadata.logit_bounds = stacker.fit_logit_bounds(*logits)
     metadata.version, metadata.languages, metadata.spec = VERSION, LANGUAGES, dict(spec)
-    manifest = make_manifest(spec["backbone"], backbone(spec))
-    metadata.backbone, metadata.backbone_revision = manifest["repository"], manifest["revision"]
-    metadata.rules = deciding_modules()
+    set_rules(judge)
     judge.save(output, int8=True)
     seen = pd.concat([data.train, data.validation])
     write_seen_rows(output, hash_rows(seen["question"], seen["candidate"]))
-    metrics = classification_metrics(*_labels_and_scores(held_out, metadata.stacker))
-    tables.write_json(output / "metrics.json", {"unseen_sources": metrics, "training": {"rows": len(data.train)}})
+    metrics = measure_unseen(pd.concat([part.rows for part in held_out]), *_labels_and_scores(held_out, metadata.stacker))
+    tables.write_json(output / METRICS, {**metrics, "training": {"rows": len(data.train)}})
 
 
-def deciding_modules() -> dict[str, list[str]]:
-    """Return the rule modules that decide before trees and encoder, with the verdicts that they may give."""
+def mean_weights(start: StackerWeights | None, fitted: StackerWeights) -> StackerWeights:
+    """Return the mean of the weights of the start and of those fitted on other sources, which rate the encoder lower.
+
+    The encoder tells attacks from answers: 2.3% of them succeed with the former, 4.0% with the latter and 2.8% with their mean.
+    """
+    if start is None:
+        return fitted
+    return StackerWeights(*np.mean([dataclasses.astuple(start), dataclasses.astuple(fitted)], axis=0).tolist())
+
+
+def measure_unseen(rows: pd.DataFrame, labels: np.ndarray, scores: np.ndarray) -> dict[str, dict[str, Any]]:
+    """Return metrics on sources left out: of all rows, and accuracy and AUROC per kind of answer with at least `MIN_KIND_ROWS`."""
+    kinds = np.array([answer_kind(*row) for row in zip(*human_agreement.columns(rows), strict=True)])
+    by_kind = {}
+    for kind in KINDS:
+        chosen = kinds == kind
+        if chosen.sum() >= MIN_KIND_ROWS and np.unique(labels[chosen]).size == 2:
+            measures = classification_metrics(labels[chosen], scores[chosen])
+            by_kind[kind] = {name: round(measures[name], 3) for name in ("n", "accuracy", "auroc")}
+    return {"unseen_sources": classification_metrics(labels, scores), "unseen_kinds": by_kind}
+
+
+def set_rules(judge: BERTJudge) -> None:
+    """Let the modules decide that may, with the verdicts that may, and weigh the others by their common error."""
     table = summarize(measure_modules(RULE_ROWS))
-    verdicts: dict[str, list[str]] = {}
+    metadata = judge.checkpoint.metadata
+    metadata.rules = {}
     for module, verdict in table.index[table["decides"]]:
-        verdicts.setdefault(module, []).append(verdict)
-    return verdicts
+        metadata.rules.setdefault(module, []).append(verdict)
+    metadata.rule_logit = common_log_odds(table)
+    metadata.text_version = TEXT_VERSION
 
 
-def divide_sources(run: Run, num_folds: int) -> list[list[str]]:
-    """Divide the imports with answers into folds, those labelled by people and the others alike."""
-    kinds = [*SAME_KIND, *((name,) for name in _answer_sources(run) if not any(name in kind for kind in SAME_KIND))]
+def divide_sources(run: Run, num_folds: int, known: Sequence[str]) -> list[list[str]]:
+    """Divide the imports with answers that are not known into folds, those labelled by people and the others alike."""
+    new = [name for name in _answer_sources(run) if name not in known]
+    kinds = [*SAME_KIND, *((name,) for name in new if not any(name in kind for kind in SAME_KIND))]
     kinds.sort(key=lambda kind: (kind[0] not in HUMAN, HUMAN.index(kind[0]) if kind[0] in HUMAN else 0, kind))
-    return [[name for kind in kinds[fold::num_folds] for name in kind] for fold in range(num_folds)]
+    return [[name for kind in kinds[fold::num_folds] for name in kind if name in new] for fold in range(num_folds)]
+
+
+def draw_rows(answers: pd.DataFrame, pairs: pd.DataFrame, known: Sequence[str], mix: Mix) -> pd.DataFrame:
+    """Draw the training rows of an encoder; known sources weigh as the square root of their number of rows."""
+    is_known = answers["source"].isin(known)
+    rows = [answers[~is_known].sample(frac=1, random_state=1).groupby("source").head(mix.per_source)]
+    if is_known.any():
+        old = answers[is_known]
+        weights = 1 / np.sqrt(old["source"].map(old["source"].value_counts()).to_numpy())
+        drawn = np.random.default_rng(1).choice(len(old), mix.known, replace=False, p=weights / weights.sum())
+        rows.append(old.iloc[drawn])
+    return pd.concat([*rows, pairs.sample(mix.pairs, random_state=1)]).sample(frac=1, random_state=2)
 
 
 def _answer_sources(run: Run) -> list[str]:
@@ -214,49 +265,25 @@ def build_test_tables(run: Run, cores: int) -> None:
     human_agreement.snakemake(cores, [CONFIG], [f"results/labels/{run['gold']}/{model}/{task}.parquet" for model, task in tested])
 
 
-def backbone(spec: Spec) -> Path:
-    folder = local_folder(spec["backbone"])
+def find_start(spec: Spec) -> Path:
+    folder = find_folder(spec["backbone"]) if spec["backbone"] == GENERAL else local_folder(spec["backbone"])
     if folder is None:
         raise SystemExit(f"{spec['backbone']}: not on this machine")
     return folder
 
 
-def pretrain(spec: Spec, pairs: pd.DataFrame) -> Path:
-    """Train the backbone on inference pairs; return its folder."""
-    settings = {**spec["training"], **PRETRAINING}
-    folder = WORK / "inference" / resume.content_key(tables.canonical(settings), spec["backbone"], tables.fingerprint(pairs))
-    if not (folder / JUDGE_FILE).is_file():
-        judge = BERTJudge(backbone(spec), input=Input.model_validate(spec["input"]))
-        training = Training.model_validate(settings)
-        judge.fit(*human_agreement.columns(pairs), pairs["label"].tolist(), None, training, False, folder / "work")
-        judge.save(folder)
-        shutil.rmtree(folder / "work")
-    return folder
-
-
-def train_encoder(spec: Spec, starts: Sequence[Path], rows: pd.DataFrame, limit: int) -> Path:
-    """Train the mean of encoders on a sample of rows; return the folder of the result."""
-    sample = rows.sample(min(limit, len(rows)), random_state=0)
+def train_encoder(spec: Spec, start: Path, rows: pd.DataFrame) -> Path:
+    """Train an encoder further; return the folder of the result."""
     settings = tables.canonical(spec["training"])
-    folder = WORK / "encoders" / resume.content_key(settings, *(path.name for path in starts), tables.fingerprint(sample))
+    folder = WORK / "encoders" / resume.content_key(settings, str(start), tables.fingerprint(rows))
     if not (folder / JUDGE_FILE).is_file():
-        judge = average([BERTJudge(start) for start in starts])
+        judge = BERTJudge(start, input=Input.model_validate(spec["input"]))
         training = Training.model_validate(spec["training"])
-        labels, weights = sample["label"].tolist(), sample["weight"].tolist()
-        judge.fit(*human_agreement.columns(sample), labels, weights, training, False, folder / "work")
+        labels, weights = rows["label"].tolist(), rows["weight"].tolist()
+        judge.fit(*human_agreement.columns(rows), labels, weights, training, False, folder / "work")
         judge.save(folder)
         shutil.rmtree(folder / "work")
     return folder
-
-
-@torch.no_grad()
-def average(judges: Sequence[BERTJudge]) -> BERTJudge:
-    """Return the first judge with the mean of all weights."""
-    states = [judge.checkpoint.model.state_dict() for judge in judges]
-    for name, value in states[0].items():
-        if value.is_floating_point():
-            value.copy_(torch.stack([state[name] for state in states]).mean(dim=0))
-    return judges[0]
 
 
 def tree_features(rows: pd.DataFrame) -> np.ndarray:

@@ -45,7 +45,7 @@ class StackerWeights:
     features: float
     bias: float
 
-    def combine(self, encoder_logits: np.ndarray, tree_logits: np.ndarray) -> np.ndarray:
+    def combine(self, encoder_logits: np.ndarray | float, tree_logits: np.ndarray) -> np.ndarray:
         """Return the calibrated logits, shape (n,)."""
         return self.encoder * encoder_logits + self.features * tree_logits + self.bias
 
@@ -84,6 +84,7 @@ class JudgeMetadata:
         stacker: weights of encoder and trees; None for a judge without trees.
         logit_bounds: range of the encoder's logit, for early exit; None if unknown.
         rules: rule module (`text.rules`) → the verdicts that it gives before trees and encoder are asked.
+        rule_logit: added to the logit where another module accepts the answer, and subtracted where it rejects it.
         pairwise: the weight of a tie, `log_nu`, of a pairwise judge; empty for other judges.
         version: of a published judge, such as v1; empty for others.
         languages: ISO 639-1 codes of the languages it was trained on; empty if unknown.
@@ -97,6 +98,7 @@ class JudgeMetadata:
     stacker: StackerWeights | None = None
     logit_bounds: LogitBounds | None = None
     rules: dict[str, list[Literal["correct", "incorrect"]]] = field(default_factory=dict)
+    rule_logit: Annotated[float, Field(ge=0)] = 0.0
     backbone: str = ""
     backbone_revision: str = ""
     spec: dict[str, Any] = field(default_factory=dict)

@@ -10,6 +10,7 @@ from functools import cache
 
 from bert_judge.runtime.errors import InputError
 from bert_judge.text.extraction import ANSWER, extract_final_answer, extract_reference, phrase_pattern
+from bert_judge.text.normalization import normalize_words, word_list
 from bert_judge.text.visible_text import has_tags, normalize_text, restore_characters, strip_reasoning, strip_tags
 
 # Share of the words of a restated question that are in the question that was asked; the next question may differ in one word.
@@ -102,14 +103,18 @@ def _is_asked(question: str, text: str, start: int) -> bool:
 
 
 def _strip_remarks(question: str, text: str) -> str:
-    """Remove sources, confidence and statistics, unless the question asks for them or nothing else is left."""
+    """Remove sources, confidence and statistics, unless the question asks for them or nothing else is left.
+
+    A remark that takes the answer back ("Edit: the above is wrong, please disregard it.") is part of it.
+    """
 
     def is_asked(label: str | None) -> bool:
         return bool(label) and bool(re.search(rf"\b{re.escape(label or '')}", question, re.IGNORECASE))
 
     parts, end = [], 0
     for start in _line_starts(text) if "\n" in text else ():
-        if start >= end and (remark := _remark_pattern().match(text, start)) and not is_asked(remark["label"]):
+        remark = _remark_pattern().match(text, start) if start >= end else None
+        if remark and not is_asked(remark["label"]) and word_list("withdrawals").isdisjoint(normalize_words(remark[0])):
             parts.append(text[end:start])
             end = remark.end()
     shorter = "".join([*parts, text[end:]])

@@ -11,18 +11,16 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from operator import itemgetter
-from pathlib import Path
 from typing import TypeVar
 
 import joblib
 import numpy as np
 
-from bert_judge.runtime.package_data import read_yaml
 from bert_judge.text import choices, extraction
 from bert_judge.text.extraction import stated_answers, unwrap
-from bert_judge.text.normalization import normalize_words
+from bert_judge.text.normalization import normalize_words, word_list
 from bert_judge.text.options import expected_choice, parse_options
 from bert_judge.text.visible_text import strip_reasoning
 from bert_judge.text.word_metrics import contains
@@ -256,13 +254,6 @@ _OVERLAP_FEATURES: Mapping[str, Callable[[_Text, _Text, frozenset[str]], float]]
     "reference_length": lambda r, a, q: math.log1p(len(r.words)),
     "answer_length": lambda r, a, q: math.log1p(len(a.words)),
 }
-
-
-@cache
-def word_list(name: str) -> frozenset[str]:
-    """Return one of the lists of `words.yaml`, normalised."""
-    lists = read_yaml(Path(__file__).with_name("words.yaml"))
-    return frozenset(normalize_words(lists[name]))
 
 
 def _count(text: Sequence[str], name: str, limit: float = 3.0) -> float:

@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 
 from bert_judge.runtime.package_data import read_yaml
@@ -385,3 +386,10 @@ def _unit_symbol(match: re.Match[str]) -> str:
         return unit
     per = _UNIT_SYMBOLS_AFTER_PER[match["per"]]
     return f"{unit} / {per}" if len(unit) == len(per) == 1 else f"{unit} {per}"
+
+
+@cache
+def word_list(name: str) -> frozenset[str]:
+    """Return one of the lists of `words.yaml`, normalised."""
+    lists = read_yaml(Path(__file__).with_name("words.yaml"))
+    return frozenset(normalize_words(lists[name]))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import expit, logit
 
 from bert_judge.assets.prepare import GENERAL
@@ -197,9 +198,11 @@ class BERTJudge:
         """Like `predict`, with raw scores, truncation, token counts and the reasons of rule modules."""
         self.check_trained()
         texts = _normalize(questions, references, candidates)
-        decisions = self._decide(texts)
-        rows = np.flatnonzero([decision is None for decision in decisions])
-        undecided = self._explain_undecided(texts.select(rows))
+        decisions = self._ask_rules(texts)
+        decides = np.array([self._may_decide(decision) for decision in decisions], bool)
+        rows = np.flatnonzero(~decides)
+        rule_logits = self.checkpoint.metadata.rule_logit * np.array([_sign(decisions[row]) for row in rows])
+        undecided = self._explain_undecided(texts.select(rows), rule_logits)
         n = len(decisions)
         prediction = Prediction(
             scores=np.zeros(n),
@@ -212,26 +215,38 @@ class BERTJudge:
         for name, values in vars(undecided).items():
             getattr(prediction, name)[rows] = values
         for row, decision in enumerate(decisions):
-            if decision is not None:
+            if decision and decides[row]:
                 prediction.scores[row] = RULE_SCORE if decision.correct else 1 - RULE_SCORE
                 prediction.decided_by[row] = decision.module
+            counts = decides[row] or self.checkpoint.metadata.rule_logit > 0
+            if decision and counts and decision.correct == (prediction.scores[row] >= self.threshold):
                 prediction.reasons[row] = f"{decision.module}: {decision.reason}"
         return prediction
 
-    def _decide(self, texts: _Texts) -> list[Decision | None]:
-        """Ask the rule modules that may decide for this judge."""
+    def _ask_rules(self, texts: _Texts) -> list[Decision | None]:
+        """Return the decisions of the rule modules, first of those that may decide; None for each row if this judge asks none."""
         allowed = self.checkpoint.metadata.rules if self.calibrated else {}
         if not allowed:
             return [None] * len(texts.candidates)
-        return [decide(*row, allowed=allowed) for row in zip(*texts, strict=True)]
+        decisions = []
+        for row in zip(*texts, strict=True):
+            decision = decide(*row)
+            if decision and not self._may_decide(decision):
+                decision = decide(*row, allowed=allowed) or decision
+            decisions.append(decision)
+        return decisions
 
-    def _explain_undecided(self, texts: _Texts) -> Prediction:
+    def _may_decide(self, decision: Decision | None) -> bool:
+        return decision is not None and decision.verdict in self.checkpoint.metadata.rules.get(decision.module, ())
+
+    def _explain_undecided(self, texts: _Texts, rule_logits: np.ndarray) -> Prediction:
         uses_trees = self.calibrated and self.checkpoint.metadata.stacker is not None
         tree_logits = self._predict_trees(texts) if uses_trees else None
-        rows, logits = self._rows_for_encoder(tree_logits, len(texts.candidates))
-        encoded = self._encode(rows, tree_logits, texts)
+        known = self._known_logits(tree_logits, rule_logits)
+        rows, logits = self._rows_for_encoder(tree_logits, known)
+        encoded = self._encode(rows, known[rows], texts)
         logits[rows] = encoded.logits
-        scores = expit(self._combined_logits(logits, tree_logits))
+        scores = expit(self._combined_logits(logits, known))
         return _assemble_prediction(scores, rows, encoded, texts)
 
     def logits(self, questions: Sequence[str], references: References, candidates: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -359,8 +374,8 @@ class BERTJudge:
             tree_logits = self._predict_trees(texts)
             self._fit_stacker(logits, tree_logits, labels, weak or CalibrationRows(), synthetic or CalibrationRows())
             components["accuracy_features"] = classification_metrics(labels, expit(tree_logits))["accuracy"]
-            components["share_read"] = len(self._rows_for_encoder(tree_logits, len(logits))[0]) / len(logits)
-        scores = expit(self._combined_logits(logits, tree_logits))
+            components["share_read"] = len(self._rows_for_encoder(tree_logits, self._known_logits(tree_logits))[0]) / len(logits)
+        scores = expit(self._combined_logits(logits, self._known_logits(tree_logits)))
         return {**classification_metrics(labels, scores, self.threshold), **components}, scores
 
     def recalibrate(
@@ -388,6 +403,7 @@ class BERTJudge:
         if metadata.stacker is None:
             metadata.stacker, self.trees = StackerWeights(1 / metadata.temperature, 0.0, 0.0), Trees.empty()
         metadata.stacker, metadata.version = metadata.stacker.rescale(slope, offset), ""
+        metadata.rule_logit *= slope
         metadata.text_version = TEXT_VERSION
         before = classification_metrics(labels, prediction.scores, self.threshold)
         scores = prediction.scores.copy()
@@ -451,17 +467,18 @@ class BERTJudge:
             return np.zeros(len(texts.candidates))
         return stacker.predict_tree_logits(self.trees, self._extract_features(texts))
 
-    def _rows_for_encoder(self, tree_logits: np.ndarray | None, n: int) -> tuple[np.ndarray, np.ndarray]:
+    def _rows_for_encoder(self, tree_logits: np.ndarray | None, known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the positions of the rows that need the encoder, and the encoder's expected logit for all rows, shape (n,)."""
-        bounds = self.checkpoint.metadata.logit_bounds
+        n, bounds = len(known), self.checkpoint.metadata.logit_bounds
         if not self.early_exit or tree_logits is None or bounds is None:
             return np.arange(n), np.zeros(n)
         low, mean, high = bounds.interpolate(tree_logits)
-        rows = self._undecided(low, high, tree_logits)
+        rows = self._undecided(low, high, known)
         log.debug("%d of %d rows need the encoder", len(rows), n)
         return rows, mean
 
-    def _encode(self, rows: np.ndarray, tree_logits: np.ndarray | None, texts: _Texts) -> EncoderOutput:
+    def _encode(self, rows: np.ndarray, known: np.ndarray, texts: _Texts) -> EncoderOutput:
+        """Read rows of the texts; `known` are the known logits of these rows."""
         texts = texts.select(rows)
         if self.references == "closest":
             closest = closest_references(texts.references, texts.candidates)
@@ -469,24 +486,34 @@ class BERTJudge:
         output = self.engine.score(*texts)
         # Rounding must not flip a verdict.
         logits, error = output.logits, self.engine.logit_error
-        close = self._undecided(logits - error, logits + error, None if tree_logits is None else tree_logits[rows])
+        close = self._undecided(logits - error, logits + error, known)
         log.debug("%d of %d rows are scored again in float32", len(close), len(logits))
         logits[close] = self.engine.score(*texts.select(close), exact=True).logits
         return output
 
-    def _undecided(self, low: np.ndarray, high: np.ndarray, tree_logits: np.ndarray | None) -> np.ndarray:
+    def _undecided(self, low: np.ndarray, high: np.ndarray, known: np.ndarray) -> np.ndarray:
         """Return the positions where encoder logits of `low` and of `high` give different verdicts."""
-        below, above = (expit(self._combined_logits(logits, tree_logits)) >= self.threshold for logits in (low, high))
+        below, above = (expit(self._combined_logits(logits, known)) >= self.threshold for logits in (low, high))
         return np.flatnonzero(below != above)
 
-    def _combined_logits(self, logits: np.ndarray, tree_logits: np.ndarray | None) -> np.ndarray:
-        """Combine the encoder's logits with the trees', or calibrate them alone, shape (n,)."""
+    def _known_logits(self, tree_logits: np.ndarray | None, rule_logits: ArrayLike = 0.0) -> np.ndarray:
+        """Return the share of trees, bias and rule modules in the calibrated logits, shape (n,)."""
+        weights = self.checkpoint.metadata.stacker
+        if weights is None or tree_logits is None:
+            return np.asarray(rule_logits, float)
+        return weights.combine(0.0, tree_logits) + rule_logits
+
+    def _combined_logits(self, logits: np.ndarray, known: np.ndarray) -> np.ndarray:
+        """Add the encoder's logits, weighted, to what is known without it, shape (n,); without calibration, return them as they
+        are."""
         metadata = self.checkpoint.metadata
         if not self.calibrated:
             return logits
-        if metadata.stacker is None or tree_logits is None:
-            return logits / metadata.temperature
-        return metadata.stacker.combine(logits, tree_logits)
+        return (1 / metadata.temperature if metadata.stacker is None else metadata.stacker.encoder) * logits + known
+
+
+def _sign(decision: Decision | None) -> float:
+    return 0.0 if decision is None else 1.0 if decision.correct else -1.0
 
 
 def _assemble_prediction(scores: np.ndarray, rows: np.ndarray, encoded: EncoderOutput, texts: _Texts) -> Prediction:

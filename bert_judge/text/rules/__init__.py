@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from bert_judge.text.answer_text import read_answer, read_references
 from bert_judge.text.extraction import QUOTATION, extract_final_answer
-from bert_judge.text.features import word_list
 from bert_judge.text.latex import boxed
-from bert_judge.text.normalization import normalize_words
+from bert_judge.text.normalization import normalize_words, word_list
 from bert_judge.text.options import expected_choice
+from bert_judge.text.rules.alternatives import decide_alternatives
 from bert_judge.text.rules.date import decide_date, decide_part_of_date
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.formula import decide_formula
@@ -33,7 +33,7 @@ __all__ = ["MODULES", "Decision", "Module", "decide"]
 # Characters behind a stated answer; what precedes a longer text is no answer: "Here is the answer: **Step 1** …".
 _MAX_AFTER_ANSWER = 400
 # Modules whose value may stand in an answer that is corrected behind it.
-_MAY_BE_TAKEN_BACK = frozenset({"number", "option"})
+_MAY_BE_TAKEN_BACK = frozenset({"number", "option", "date"})
 _CORRECTION_CHARACTERS = 150
 _STEP = re.compile(r"\W*step \d", re.IGNORECASE)
 
@@ -56,6 +56,7 @@ MODULES: tuple[Module, ...] = (
     Module("json", decide_structure, reads_all=True),
     Module("option", decide_option, reads_all=True),
     Module("mention", decide_mention, reads_all=True),
+    Module("alternatives", decide_alternatives, reads_all=True),
     Module("identical", decide_identical),
     Module("date", decide_date),
     Module("part_of_date", decide_part_of_date),
@@ -78,26 +79,23 @@ def decide(
     `allowed` maps the names of the modules that may decide to the verdicts that they may give; None: all. A module that may not
     give its verdict leaves the row to the modules behind it.
 
-    A number or option that is not the reference decides nothing where the answer ends with a word of correction or contrast: it may
-    be the one that is taken back ("Final answer: 43. Correction: 45.").
+    A number, date or option decides nothing where the answer ends with a word of correction or contrast: it may be the one that is
+    taken back ("Final answer: 43. Correction: 45."), and so does every answer that ends with a word that withdraws it.
     """
     text = read_answer(question, references, candidate)
     if not references or text is None:
         return None
     text = QUOTATION.sub("", text)
     decision = _decide(question, references, text, allowed)
-    if decision and not decision.correct and decision.module in _MAY_BE_TAKEN_BACK and _ends_with_correction(text):
+    if decision is None:
         return None
-    return decision
-
-
-def _ends_with_correction(text: str) -> bool:
-    return not _corrections().isdisjoint(normalize_words(text[-_CORRECTION_CHARACTERS:]))
+    words = _corrections() if decision.module in _MAY_BE_TAKEN_BACK else word_list("withdrawals")
+    return decision if words.isdisjoint(normalize_words(text[-_CORRECTION_CHARACTERS:])) else None
 
 
 @cache
 def _corrections() -> frozenset[str]:
-    return word_list("corrections") | word_list("rejections")
+    return word_list("corrections") | word_list("rejections") | word_list("withdrawals")
 
 
 def _decide(question: str, references: Sequence[str], text: str, allowed: Mapping[str, Collection[str]] | None) -> Decision | None:

@@ -33,7 +33,7 @@ _ASKS_ORDER = re.compile(
 _ASKS_SEVERAL = re.compile(
     r"\b(?:two|three|four|five|six|seven|both|all|list|names|name the|which (?:\w+ )?(?!(?:is|was|has|does"
     r"|this|its|as)\b)\w+s\b|what (?:are|were)"
-    r"|who (?:are|were)|what \w+s\b|who wrote|who founded"
+    r"|who (?:are|were)|what (?!(?:is|was|has|does|this|its)\b)\w+s\b|who wrote|who founded"
     r"|who invented|companies|countries|parties|welche \w+n|quel(?:le)?s|cuáles|quali)\b",
     re.IGNORECASE,
 )
@@ -44,7 +44,7 @@ _MATHEMATICS = re.compile(
     r"\\[a-zA-Z]|[)\]]\s*(?:,|and|or|∪)\s*[(\[]|\A\([^()]*\]\Z|\A\[[^\[\]]*\)\Z|\A[-−]?[\d.]+\s*[<>≤≥]=?[^<>≤≥]*[<>≤≥]=?\s*[-−]?[\d.]+\Z"
 )
 _ASSIGNMENT = re.compile(r"\s*([^\W\d]\w{0,10})\s*=\s*([^=,;]{1,30}?)\s*")
-_SENTENCE_VERB = re.compile(
+SENTENCE_WORD = re.compile(
     r"\b(?:is|are|was|were|has|have|had|can|will|because|which|that|not|or|either|neither|but)\b|n't\b", re.IGNORECASE
 )
 _NAMES = re.compile(r"(?:[\W_]*(?:\d\S*|[A-Z][^\s,;]*|and|the|of|&))+[\W_]*")
@@ -67,6 +67,11 @@ class Members(NamedTuple):
     is_descending: bool = False
 
 
+def asks_several(question: str) -> bool:
+    """Return whether a question asks for more than one thing."""
+    return bool(_ASKS_SEVERAL.search(question))
+
+
 def decide_members(question: str, reference: str, answer: str) -> Decision | None:
     """Decide if the reference is a list, and a short answer is one too or one of its members."""
     if len(reference) > MAX_CHARACTERS or len(answer) > MAX_CHARACTERS:
@@ -80,8 +85,8 @@ def decide_members(question: str, reference: str, answer: str) -> Decision | Non
     expected = parse_members(reference)
     if expected is None or len(expected.texts) < 2:
         return None
-    asks_several = bool(_ASKS_SEVERAL.search(question))
-    is_list = expected.is_marked or expected.has_names or len(expected.texts) > 2 or asks_order or asks_several
+    is_asked_for_several = asks_several(question)
+    is_list = expected.is_marked or expected.has_names or len(expected.texts) > 2 or asks_order or is_asked_for_several
     given = parse_members(answer) if is_list else None
     if given is None:
         return None
@@ -96,7 +101,7 @@ def decide_members(question: str, reference: str, answer: str) -> Decision | Non
         return decision
     # Common nouns are often one thing, wages and salaries, or paraphrases; and one of two singers may do.
     are_several = ";" not in reference and len(expected.texts) > 2
-    is_asked = asks_several and (are_several or _NAMES.fullmatch(unwrap(reference)))
+    is_asked = is_asked_for_several and (are_several or _NAMES.fullmatch(unwrap(reference)))
     return decision if is_asked else None
 
 
@@ -153,7 +158,7 @@ def parse_members(text: str) -> Members | None:
         if not brackets and not all(_ITEM.match(line) or len(line.split()) <= MAX_MEMBER_WORDS for line in lines):
             return None
         return _members(parts, is_ordered=False, is_marked=True)
-    if _SENTENCE_VERB.search(body) or body.rstrip().endswith("?"):
+    if SENTENCE_WORD.search(body) or body.rstrip().endswith("?"):
         return None
     if len(parts := _ARROW.split(body)) > 1 and all(parts):
         signs = {sign.strip() for sign in _ARROW.findall(body)}

@@ -1,0 +1,42 @@
+"""Answers that list candidates, of which the reference is one."""
+
+import pytest
+
+from bert_judge.text.rules import decide
+
+LISTS = [
+    ("Who painted it?", ["Jane Austen"], "Either of George Eliot; Jane Austen; Mary Shelley."),
+    ("Who painted it?", ["Jane Austen"], "My guess: Jane Austen, George Eliot, Mary Shelley or Emily Brontë"),
+    ("How many legs has a spider?", ["8"], "4, 6, 8 or 10"),
+    ("How many legs has a spider?", ["8", "eight"], "It could be 6, 8 or 10."),
+    ("What is a young dog called?", ["puppy", "pup"], "kitten / puppy / foal / calf"),
+    ("What is a young dog called?", ["puppy"], "Final answer: kitten, puppy, foal and calf"),
+    ("Which metal?", ["iron"], "zinc\niron\nlead"),
+    ("Which year?", ["1912"], "1910, 1911, 1912"),
+    ("Which city?", ["Lyon"], "Paris | Lyon | Nice"),
+    ("Capital of Australia?", ["Canberra"], "One of: Sydney, Canberra, Melbourne, Perth"),
+]
+ANSWERS = [
+    ("Where was he born?", ["Springfield"], "Springfield, Illinois, USA"),
+    ("When was it?", ["5 April 2011"], "Tuesday, April 5, 2011"),
+    ("Which countries border it?", ["Peru"], "Peru, Chile, Bolivia and Brazil"),
+    ("What does water consist of?", ["hydrogen, oxygen"], "hydrogen, oxygen, carbon or iron"),
+    ("Who is it?", ["Labour"], "In 1945, the Labour Party, led by Attlee, won."),
+    ("How often?", ["every week"], "You see your therapist, Dr. Smith, every week."),
+    ("What is a young dog called?", ["puppy"], "puppy or pup"),
+    ("What is it?", ["water"], "water, H2O"),
+    ("Where do they fly?", ["Florida"], "In the film: the family flies to Miami, Florida."),
+    ("Which river?", ["Nile"], "Danube, Rhine or Elbe"),
+]
+
+
+@pytest.mark.parametrize(("question", "references", "answer"), LISTS)
+def test_a_list_of_candidates_is_incorrect(question, references, answer):
+    decision = decide(question, references, answer)
+    assert decision is not None and (decision.module, decision.correct) == ("alternatives", False)
+
+
+@pytest.mark.parametrize(("question", "references", "answer"), ANSWERS)
+def test_parts_of_one_answer_are_no_candidates(question, references, answer):
+    decision = decide(question, references, answer)
+    assert decision is None or decision.module != "alternatives"
