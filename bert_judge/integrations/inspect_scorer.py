@@ -1,6 +1,6 @@
 """A judge as a scorer of inspect_ai; needs `pip install inspect_ai`.
 
-inspect eval task.py --scorer bert_judge/integrations/inspect_scorer.py@bert_judge -S judge=general
+inspect eval task.py --scorer bert_judge/reference -S judge=general
 """
 
 from __future__ import annotations
@@ -41,3 +41,9 @@ def bert_judge(judge: str | None = None, threshold: float | None = None) -> Scor
         return Score(value=value, answer=candidate, explanation=label.reason, metadata={"score": label.score})
 
     return score
+
+
+@scorer(metrics=[accuracy(), stderr()])
+def reference(judge: str | None = None, threshold: float | None = None) -> Scorer:
+    """Return `bert_judge`, which is called `bert_judge/reference` on inspect_ai's command line."""
+    return bert_judge(judge, threshold)

@@ -32,3 +32,7 @@ class JudgeReward:
         references, judge = columns[self.references], integrations.load_judge(self.judge)
         labels = integrations.label_texts(judge, questions=questions, references=references, candidates=completions)
         return [label.score for label in labels]
+
+
+# By import path, for TRL's command line: the general judge, which is loaded when the first answers come.
+judge_reward = JudgeReward()

@@ -40,6 +40,8 @@ FOLDERS = (
 # Folders of the library by which pages shorten a path: `judges/llm/judge.py`.
 PARTS = tuple(path.name for path in sorted((ROOT / "bert_judge").iterdir()) if path.is_dir())
 FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$", re.DOTALL | re.MULTILINE)
+# The name of our scorer on inspect_ai's command line, which looks like a path.
+INSPECT_SCORER = "bert_judge/reference"
 # `python -m bert_judge.cli.…` on this page are commands of BERT-as-a-Judge, whose package has the same name.
 FOREIGN = re.compile(r"python -m bert_judge\.cli\.\w+[^`\n]*")
 
@@ -162,7 +164,7 @@ def test_paths_of_the_repository_exist(page: str) -> None:
     folders = "|".join(FOLDERS)
     for path in re.findall(rf"(?<![\w./{{}}<>:-])((?:{folders})/[\w./@*-]*[\w*])(?![\w{{…])", text):
         found = [match for folder in (ROOT, ROOT / "bert_judge", (ROOT / page).parent) for match in folder.glob(path)]
-        assert found, path
+        assert found or path == INSPECT_SCORER, path
 
 
 @pytest.mark.parametrize("page", PAGES)

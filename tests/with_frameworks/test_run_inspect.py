@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,28 @@ def test_inspect_scores_with_a_judge(tmp_path: Path) -> None:
     )
     done = run("-c", code, ROOT / "examples", FIXTURES / "inspect", tmp_path / "logs", folder=tmp_path)
     assert done.splitlines()[-1] == "success bert_judge 0.5"
+
+
+def test_inspect_finds_the_scorer_by_its_name(tmp_path: Path) -> None:
+    """With the entry point of pyproject.toml, also where this project was installed before it had one."""
+    entry_points = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["entry-points"]
+    # Python looks for packages in the current folder first.
+    metadata = tmp_path / "entry_points-1.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: entry-points\nVersion: 1\n", "utf-8")
+    lines = [
+        f"[{group}]\n" + "".join(f"{name} = {target}\n" for name, target in names.items()) for group, names in entry_points.items()
+    ]
+    (metadata / "entry_points.txt").write_text("".join(lines), "utf-8")
+    log = FIXTURES / "inspect" / "capitals.eval"
+    options = "--scorer bert_judge/reference -S judge=contains --output-file scored.eval --action overwrite"
+    code = (
+        "import sys\nsys.path.insert(0, sys.argv.pop(1))\nimport capitals\nfrom inspect_ai._cli.main import main\n"
+        "from inspect_ai.log import read_eval_log\ntry:\n    main()\nexcept SystemExit as end:\n    assert not end.code\n"
+        "[score] = read_eval_log('scored.eval').results.scores\nprint(score.name, score.metrics['accuracy'].value)"
+    )
+    done = run("-c", code, log.parent, "score", log, *options.split(), folder=tmp_path)
+    assert done.splitlines()[-1] == "reference 0.5"
 
 
 def test_inspect_takes_the_verdicts_on_its_own_log(tmp_path: Path) -> None:

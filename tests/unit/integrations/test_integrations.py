@@ -15,7 +15,7 @@ import tiny_models
 from bert_judge import integrations
 from bert_judge.config import Training
 from bert_judge.integrations import lm_eval_metric
-from bert_judge.integrations.reward import JudgeReward
+from bert_judge.integrations.reward import JudgeReward, judge_reward
 from bert_judge.judges.bert.judge import BERTJudge
 
 ROOT = Path(__file__).parents[3]
@@ -71,6 +71,12 @@ def test_labels_of_plain_texts() -> None:
     )
     assert [label.verdict for label in found] == ["correct", "correct", "invalid"]
     assert integrations.load_judge() is integrations.load_judge() and integrations.load_judge().name == "general"
+
+
+def test_the_reward_by_import_path_is_that_of_the_general_judge() -> None:
+    assert judge_reward.judge is None
+    good, bad = judge_reward(["Capital of France?"] * 2, ["It is Paris.", "It is Lyon."], references=["Paris"] * 2)
+    assert good is not None and bad is not None and good > 0.5 > bad
 
 
 def test_rewards_of_texts_and_of_conversations() -> None:
