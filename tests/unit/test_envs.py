@@ -92,7 +92,7 @@ def test_the_lock_file_has_the_pinned_versions_with_hashes() -> None:
     text = (ROOT / "requirements.lock").read_text("utf-8")
     locked = {canonicalize_name(name): version for name, version in re.findall(r"^([\w.-]+)(?:\[[\w,-]+\])?==(\S+)", text, re.M)}
     assert len(re.findall(r"--hash=sha256:[0-9a-f]{64}", text)) >= len(locked)
-    extras = ("demo", "gguf", "excel", "test", "train", "workflow", "hub", "llm")
+    extras = ("demo", "gguf", "excel", "test", "train", "workflow", "hub", "llm", "dev", "slurm")
     wanted = [Requirement(line) for line in [*PROJECT["dependencies"], *(line for extra in extras for line in EXTRAS[extra])]]
     names = {canonicalize_name(requirement.name) for requirement in wanted} - {PROJECT["name"]}
     assert {name: locked.get(name) for name in names} == {name: pinned()[name] for name in names}
