@@ -23,7 +23,6 @@ from bert_judge.evaluation.standings import build_standings
 from bert_judge.judges.protocol import Label, Row, decided, invalid
 from bert_judge.perturbations.attacks import FAMILIES
 from bert_judge.plan import ATTACKS
-from bert_judge.plan.batches import required_labels
 from bert_judge.report.build import build_report
 from bert_judge.runtime.errors import ConfigError, InputError
 from bert_judge.text import TEXT_VERSION
@@ -293,7 +292,7 @@ def with_cascade(**members: object) -> dict[str, Any]:
 
 def test_cascades_label_attacks_by_escalation() -> None:
     outputs = plan.build_plan(with_cascade())
-    needed = required_labels(outputs, ["attacks"])
+    needed = outputs.required_labels(["attacks"])
     assert {("both", ATTACKS, "facts_test"), ("regex_lenient", ATTACKS, "facts_test")} <= needed
     assert ("demo_judge", f"{ATTACKS}@both@demo_judge", "facts_test") in needed
     assert ATTACKS in outputs.answer_sources
@@ -305,11 +304,11 @@ def test_cascades_label_attacks_by_escalation() -> None:
 def test_targets_of_attacks() -> None:
     outputs = plan.build_plan(configured(tasks=["facts_test"]))
     wanted = {("demo_judge", ATTACKS, "facts_test"), ("regex_lenient", ATTACKS, "facts_test")}
-    needed = required_labels(outputs, ["attacks"])
+    needed = outputs.required_labels(["attacks"])
     assert wanted <= needed
     assert {judge for judge, _, _ in needed} == {"demo_judge", "regex_lenient", "teacher"}
-    assert wanted <= required_labels(outputs, [])
-    assert required_labels(plan.build_plan(DEFAULT_RUN), ["attacks"]) == set()
+    assert wanted <= outputs.required_labels(["all"])
+    assert plan.build_plan(DEFAULT_RUN).required_labels(["attacks"]) == set()
 
 
 @pytest.mark.parametrize(
