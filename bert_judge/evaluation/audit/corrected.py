@@ -198,11 +198,11 @@ def _difference_sequence(
     first: pd.DataFrame, second: pd.DataFrame, judge: str, alpha: float
 ) -> tuple[tuple[float, float], NDArray[np.float64]]:
     """Return the bounds of the confidence sequence of the difference, and its values, one per pair of labels of both models."""
+    if not min((rows[LABEL] >= 0).sum() for rows in (first, second)):
+        return (math.nan, math.nan), np.zeros(0)
     (a, a_low, a_high), (b, b_low, b_high) = (label_values_of(rows, judge) for rows in (first, second))
     size = min(len(a), len(b))
     values = a[:size] - b[:size]
-    if not size:
-        return (math.nan, math.nan), values
     bounds = {"value_bounds": (a_low - b_high, a_high - b_low), "mean_bounds": (-1.0, 1.0)}
     low, high = ppi.confidence_sequence(values, **bounds, alpha=alpha)
     return (float(low[-1]), float(high[-1])), values

@@ -124,6 +124,14 @@ def test_forecast_of_labels():
     ]
 
 
+def test_models_without_a_shared_question_are_not_compared():
+    frame = answers({"a": 0.75, "b": 0.65}, 200, 60)
+    frame.loc[frame[MODEL] == "b", "sample_id"] = "other " + frame["sample_id"].astype(str)
+    table = corrected.corrected_pairs_table(frame, SPEC)
+    assert (table["n"] == 0).all() and table["difference"].isna().all()
+    assert set(table.loc[table["method"] == "ppi", "state"]) == {"unknown"} and not table["significant"].any()
+
+
 @pytest.mark.parametrize("design", ["uniform", "neyman"])
 def test_sequences_hold_at_every_label(design):
     held = 0
