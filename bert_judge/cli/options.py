@@ -32,9 +32,9 @@ Judges = Annotated[
 Threshold = Annotated[
     float | None, typer.Option(min=0, max=1, help="Lowest score that counts as correct. Default: the judge's own.")
 ]
-Answers = Annotated[
-    Path, typer.Argument(help="Answers and references: CSV, JSON lines or parquet, or the output of another framework.")
-]
+_ANSWERS = typer.Argument(help="Answers and references: CSV, JSON lines or parquet, or the output of another framework.")
+Answers = Annotated[Path, _ANSWERS]
+ScoredAnswers = Annotated[Path | None, _ANSWERS]
 Question = Annotated[str | None, typer.Option("--question", help="Name of the question column, if it is not auto-detected.")]
 References = Annotated[str | None, typer.Option("--references", help="Name of the column with the reference or references.")]
 Candidate = Annotated[str | None, typer.Option("--candidate", help="Name of the column with the model's answer.")]

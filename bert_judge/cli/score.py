@@ -22,6 +22,7 @@ from bert_judge.cli.options import (
     Model,
     Question,
     References,
+    ScoredAnswers,
     Server,
     Threshold,
     load_judges,
@@ -57,10 +58,11 @@ LABEL_PREFIX = "label_"
 TEACHER = "teacher"
 # Rows that a framework's document is converted to.
 ROWS_NAME = "rows.jsonl"
+EXAMPLE = "example.csv"
 
 
 def score(
-    file: Answers,
+    file: ScoredAnswers = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Output file. Default: FILE.scored.SUFFIX.")] = None,
     judge: Judges = None,
     threshold: Threshold = None,
@@ -74,12 +76,17 @@ def score(
         Path | None, typer.Option(help="Answers known to be wrong: a judge that accepts too many voids the call (exit code 3).")
     ] = None,
     max_accepted: Annotated[float, typer.Option(min=0, max=1, help="Highest share of these that a judge may accept.")] = 0.1,
+    example: Annotated[bool, typer.Option("--example", help=f"Write a small file of answers, {EXAMPLE}, and score it.")] = False,
     force: Force = False,
 ) -> None:
     """Score a file of answers: write the same file with verdict, score and reason columns appended.
 
     If the file has labels, the agreement with them is printed. Files may be of any size; an interrupted call resumes when repeated.
     """
+    if example:
+        file = write_example(file or Path(EXAMPLE))
+    elif file is None:
+        raise InputError("score needs a file of answers; bert-judge score --example writes a small one and scores it")
     columns = without_none(question=question, references=references, candidate=candidate, model=model, label=label)
 
     def load() -> list[judge_loading.NamedJudge]:
@@ -89,6 +96,17 @@ def score(
         return judges
 
     judge_file(file, output, load, columns=columns, prefix=prefix, force=force)
+
+
+def write_example(path: Path) -> Path:
+    """Write the answers of two imaginary models to five questions. Raises InputError: another file has that name."""
+    text = Path(__file__).with_name(EXAMPLE).read_text("utf-8")
+    if path.exists() and path.read_text("utf-8", errors="replace") != text:
+        raise InputError(
+            f"{path}: exists and is not the example; give the example another name: bert-judge score NAME.csv --example"
+        )
+    path.write_text(text, "utf-8")
+    return path
 
 
 def label(

@@ -35,7 +35,7 @@ from bert_judge.serve.limits import Limits, Metrics
 OWN_CONFIGS = {"mine.yaml", "teacher.yaml", "FILE"}
 # Programs that are not part of this project; their lines are read by people only.
 OTHER_PROGRAMS = {
-    *("git", "cd", "export", "source", ".", "cp", "mkdir", "cat", "jq", "curl", "openssl", "tmux", "docker"),
+    *("git", "cd", "export", "source", ".", "cp", "mkdir", "cat", "jq", "curl", "openssl", "tmux", "docker", "python3"),
     *("podman", "apptainer", "sbatch", "scancel", "vllm", "lm_eval", "lighteval", "inspect", "haproxy"),
 }
 ASSIGNMENT = re.compile(r"[A-Z_]+=\S*")

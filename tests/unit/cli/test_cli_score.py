@@ -245,6 +245,23 @@ def test_the_general_judge_is_the_default(tmp_path: Path) -> None:
         judge_loading.load_judges(["results/judges/other"])
 
 
+def test_the_example_is_written_and_scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run("score", "--example")
+    assert result.exit_code == 0, result.output
+    rows = read(tmp_path / "example.scored.csv")
+    assert [row["verdict"] == "correct" for row in rows] == [row["model"] == "large" for row in rows]
+    assert [row["outcome"] for row in rows].count("not_attempted") == 1
+
+
+def test_the_example_replaces_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("example.csv").write_text("mine")
+    result = run("score", "--example")
+    assert result.exit_code == 1 and Path("example.csv").read_text() == "mine"
+    assert run("score").exit_code == 1
+
+
 def test_a_judge_of_simulated_answers_warns(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     write(tmp_path / "a.csv", ROWS)
     card = judge_folder(tmp_path / "mine") / "judge.json"
