@@ -61,7 +61,8 @@ def test_inspect_finds_the_scorer_by_its_name(tmp_path: Path) -> None:
         "from inspect_ai.log import read_eval_log\ntry:\n    main()\nexcept SystemExit as end:\n    assert not end.code\n"
         "[score] = read_eval_log('scored.eval').results.scores\nprint(score.name, score.metrics['accuracy'].value)"
     )
-    done = run("-c", code, log.parent, "score", log, *options.split(), folder=tmp_path)
+    # With the repository on the path, the metadata that setuptools leaves there would hide that it is installed.
+    done = run("-c", code, log.parent, "score", log, *options.split(), folder=tmp_path, PYTHONPATH="")
     assert done.splitlines()[-1] == "reference 0.5"
 
 
