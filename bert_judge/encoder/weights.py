@@ -142,7 +142,7 @@ class _Reader:
         width, inner, kind = config["hidden_size"], config["intermediate_size"], config["model_type"]
         prefix, is_bert = PREFIXES[kind], kind == "bert"
         embeddings = f"{prefix}.embeddings"
-        if width % config["num_attention_heads"]:
+        if config["num_attention_heads"] < 1 or width % config["num_attention_heads"]:
             raise ValueError("config.json has a hidden_size that its attention heads do not divide")
         return EncoderWeights(
             words=self._matrix(f"{embeddings}.word_embeddings.weight", config["vocab_size"], width),

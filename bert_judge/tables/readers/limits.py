@@ -113,9 +113,11 @@ def iterate_batches(path: Path, rows: int, columns: list[str] | None) -> Iterato
     # A text of a dictionary is in memory once, however many rows have it. Where few bytes stand for many rows this matters;
     # elsewhere the dictionary of different texts would only be a second copy of them.
     packed = {leaf.path for chunk, leaf in chunks if chunk.total_uncompressed_size < DICTIONARY_BYTES * chunk.num_values}
-    # Some versions of Arrow cannot read lists of them in parts.
-    flat = [leaf for leaf in leaves if leaf.physical_type == "BYTE_ARRAY" and not leaf.max_repetition_level]
-    texts = [leaf.path for leaf in flat if leaf.path in packed]
+    leaves = [leaf for leaf in leaves if leaf.physical_type == "BYTE_ARRAY" and leaf.path in packed]
+    texts = [leaf.path for leaf in leaves if not leaf.max_repetition_level]
+    # Some versions of Arrow cannot read lists of them in parts, so these are unpacked, a few rows at a time.
+    if len(texts) < len(leaves):
+        rows = min(rows, INCREMENTAL_ROWS)
     # Buffered by default, a whole row group is fetched before its first row, and many writers put all rows into one group.
     with pq.ParquetFile(path, read_dictionary=texts, pre_buffer=False, buffer_size=BUFFER_BYTES) as file:
         for batch in file.iter_batches(batch_size=rows, columns=columns):
