@@ -262,6 +262,24 @@ def test_the_example_replaces_no_file(tmp_path: Path, monkeypatch: pytest.Monkey
     assert run("score").exit_code == 1
 
 
+def test_batches_without_references_are_to_be_imported_first(tmp_path: Path) -> None:
+    body = {"choices": [{"message": {"role": "assistant", "content": "Paris"}}]}
+    answer = {"id": "1", "custom_id": "q1", "response": {"status_code": 200, "body": body}, "error": None}
+    batch, gold = (
+        write(tmp_path / "out.jsonl", [answer]),
+        write(tmp_path / "gold.jsonl", [{"custom_id": "q1", "reference": "Paris"}]),
+    )
+    for arguments, advice in (((), "bert-judge import"), (("--references", gold), f"--references {gold} -o")):
+        result = run("score", batch, "--judge", "contains", *arguments)
+        assert result.exit_code == 1 and advice in result.output
+
+
+@pytest.mark.parametrize("arguments", [("-5", "--reference", "-5"), ("--reference=-5", "--", "-5")])
+def test_an_answer_may_begin_with_a_minus(arguments: tuple[str, ...]) -> None:
+    result = run("predict", "--judge", "contains", *arguments)
+    assert result.exit_code == 0 and "correct 1.000" in result.output
+
+
 def test_a_judge_of_simulated_answers_warns(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     write(tmp_path / "a.csv", ROWS)
     card = judge_folder(tmp_path / "mine") / "judge.json"
