@@ -32,6 +32,7 @@ COMMENTED = {
     str(path.relative_to(ROOT)): path.read_text("utf-8")
     for pattern in ("config.yaml", "configs/*.yaml", "examples/**/*.*", "benchmarks/*.py", "profiles/*/*.yaml", "docs/*.ipynb")
     for path in sorted(ROOT.glob(pattern))
+    if path.suffix != ".pyc"
 }
 FOLDERS = (
     *("bert_judge", "benchmarks", "configs", "docs", "envs", "examples", "profiles", "report"),
