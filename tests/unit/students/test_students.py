@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +157,12 @@ def test_manifest_depends_on_the_weights_only(tmp_path: Path) -> None:
 
 
 def test_training_resumes_after_sigterm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        # A process of its own: the signal ended workers of xdist that had run many other tests.
+        variables = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", f"{__file__}::test_training_resumes_after_sigterm"]
+        assert subprocess.run(command, env=variables, check=False).returncode == 0
+        return
     school = School(tmp_path)
     undisturbed = load_file(school.train("undisturbed") / "model.safetensors")
     step = Trainer.training_step
