@@ -11,11 +11,11 @@ package, or from a backbone (`--start`). Training has four stages, and a run tha
 1. sources that the start does not know are divided into folds, and for each fold an encoder and trees are trained without its
    sources;
 2. an encoder is trained with all sources, and rounded to 8-bit integers. A mix has all new sources up to a number of rows each,
-   some rows of the known ones, so that these are not forgotten, and inference pairs;
+   some rows of those that the start knows, so that these are not forgotten, and inference pairs;
 3. trees are trained on all sources;
 4. the weights of encoder and trees, of which the mean with those of the start is taken, and the bounds of early exit are fitted on
    the answers of each fold's sources, which its encoder and trees never saw, so that they hold for new data, and on new questions
-   of known sources. Every source has the same weight.
+   of old sources. Every source has the same weight.
 
 `--leave-sources` stops after the folds and prints accuracy in %, macro-F1, AUROC and expected calibration error per source left
 out, beside rules with fixed thresholds; weights and calibration of a fold are those fitted on the other folds. `--measure` trains
@@ -88,11 +88,16 @@ VERSION, LANGUAGES = "v2", ["en"]
 
 @dataclass(frozen=True)
 class Mix:
-    """Rows that an encoder is trained on: at most `per_source` of each new source, `known` of the known ones, and inference pairs.
-    The trees read all answers."""
+    """Rows that an encoder is trained on; the trees read all answers.
+
+    Attributes:
+        per_source: most rows of each source that is new to the start.
+        from_old_sources: rows of the other sources.
+        pairs: inference pairs.
+    """
 
     per_source: int
-    known: int
+    from_old_sources: int
     pairs: int
 
 
@@ -163,23 +168,23 @@ def train(run: Run, spec: Spec, num_folds: int, cores: int, output: Path | None)
     """Train encoders and trees of the folds and, with an output folder, the judge; print the table of sources left out."""
     data, pairs = (build_dataset(run, name, cores) for name in (spec["dataset"], PAIRS))
     start = find_start(spec)
-    known = list(VERSION_1) if BERTJudge(start).checkpoint.trained else []
+    old_sources = list(VERSION_1) if BERTJudge(start).checkpoint.trained else []
     features = tree_features(data.train)
     held_out = []
-    for sources in divide_sources(run, num_folds, known):
+    for sources in divide_sources(run, num_folds, old_sources):
         inside = ~data.train["source"].isin(sources).to_numpy()
-        encoder = train_encoder(spec, start, draw_rows(data.train[inside], pairs.train, known, FOLD_MIX))
+        encoder = train_encoder(spec, start, draw_rows(data.train[inside], pairs.train, old_sources, FOLD_MIX))
         rows = data.real[data.real["source"].isin(sources)]
         held_out.append(predict(BERTJudge(encoder), fit_trees(data.train[inside], features[inside]), rows))
     print_tables(measure_held_out(run, held_out))
     if output is None:
         return
-    judge = BERTJudge(train_encoder(spec, start, draw_rows(data.train, pairs.train, known, FINAL_MIX)))
+    judge = BERTJudge(train_encoder(spec, start, draw_rows(data.train, pairs.train, old_sources, FINAL_MIX)))
     round_weights(judge.checkpoint.model)
     judge.trees = fit_trees(data.train, features)
     metadata = judge.checkpoint.metadata
     validation = data.real_validation
-    calibration = [*held_out, predict(judge, judge.trees, validation[validation["source"].isin(known)])]
+    calibration = [*held_out, predict(judge, judge.trees, validation[validation["source"].isin(old_sources)])]
     metadata.stacker = mean_weights(BERTJudge(start).checkpoint.metadata.stacker, fit_stacker(calibration))
     logits = [np.concatenate([getattr(part, name) for part in calibration]) for name in ("encoder", "trees")]
     metadata.logit_bounds = stacker.fit_logit_bounds(*logits)
@@ -225,22 +230,22 @@ def set_rules(judge: BERTJudge) -> None:
     metadata.text_version = TEXT_VERSION
 
 
-def divide_sources(run: Run, num_folds: int, known: Sequence[str]) -> list[list[str]]:
-    """Divide the imports with answers that are not known into folds, those labelled by people and the others alike."""
-    new = [name for name in _answer_sources(run) if name not in known]
+def divide_sources(run: Run, num_folds: int, old_sources: Sequence[str]) -> list[list[str]]:
+    """Divide the imports with answers, without the old ones, into folds, those labelled by people and the others alike."""
+    new = [name for name in _answer_sources(run) if name not in old_sources]
     kinds = [*SAME_KIND, *((name,) for name in new if not any(name in kind for kind in SAME_KIND))]
     kinds.sort(key=lambda kind: (kind[0] not in HUMAN, HUMAN.index(kind[0]) if kind[0] in HUMAN else 0, kind))
     return [[name for kind in kinds[fold::num_folds] for name in kind if name in new] for fold in range(num_folds)]
 
 
-def draw_rows(answers: pd.DataFrame, pairs: pd.DataFrame, known: Sequence[str], mix: Mix) -> pd.DataFrame:
-    """Draw the training rows of an encoder; known sources weigh as the square root of their number of rows."""
-    is_known = answers["source"].isin(known)
-    rows = [answers[~is_known].sample(frac=1, random_state=1).groupby("source").head(mix.per_source)]
-    if is_known.any():
-        old = answers[is_known]
+def draw_rows(answers: pd.DataFrame, pairs: pd.DataFrame, old_sources: Sequence[str], mix: Mix) -> pd.DataFrame:
+    """Draw the training rows of an encoder; old sources weigh as the square root of their number of rows."""
+    is_old = answers["source"].isin(old_sources)
+    rows = [answers[~is_old].sample(frac=1, random_state=1).groupby("source").head(mix.per_source)]
+    if is_old.any():
+        old = answers[is_old]
         weights = 1 / np.sqrt(old["source"].map(old["source"].value_counts()).to_numpy())
-        drawn = np.random.default_rng(1).choice(len(old), mix.known, replace=False, p=weights / weights.sum())
+        drawn = np.random.default_rng(1).choice(len(old), mix.from_old_sources, replace=False, p=weights / weights.sum())
         rows.append(old.iloc[drawn])
     return pd.concat([*rows, pairs.sample(mix.pairs, random_state=1)]).sample(frac=1, random_state=2)
 

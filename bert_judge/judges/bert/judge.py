@@ -59,7 +59,7 @@ class Prediction:
         truncated: text was cut, for the encoder or, where it was skipped, for the features.
         tokens: encoder tokens over all references; 0 where the encoder was skipped.
         decided_by: `ENCODER`, `FEATURES` where the encoder was skipped, or the rule module that decided.
-        reasons: of the rule module that decided, such as "number: 1,000 = 1000"; None where none did.
+        reasons: of the rule module that decided or gave the same verdict, such as "number: 1,000 = 1000"; None where none did.
     """
 
     scores: np.ndarray
@@ -218,13 +218,13 @@ class BERTJudge:
             if decision and decides[row]:
                 prediction.scores[row] = RULE_SCORE if decision.correct else 1 - RULE_SCORE
                 prediction.decided_by[row] = decision.module
-            counts = decides[row] or self.checkpoint.metadata.rule_logit > 0
-            if decision and counts and decision.correct == (prediction.scores[row] >= self.threshold):
+            has_weight = decides[row] or self.checkpoint.metadata.rule_logit > 0
+            if decision and has_weight and decision.correct == (prediction.scores[row] >= self.threshold):
                 prediction.reasons[row] = f"{decision.module}: {decision.reason}"
         return prediction
 
     def _ask_rules(self, texts: _Texts) -> list[Decision | None]:
-        """Return the decisions of the rule modules, first of those that may decide; None for each row if this judge asks none."""
+        """Return for each row the decision of a module that may decide, else that of another module, else None."""
         allowed = self.checkpoint.metadata.rules if self.calibrated else {}
         if not allowed:
             return [None] * len(texts.candidates)
@@ -242,11 +242,11 @@ class BERTJudge:
     def _explain_undecided(self, texts: _Texts, rule_logits: np.ndarray) -> Prediction:
         uses_trees = self.calibrated and self.checkpoint.metadata.stacker is not None
         tree_logits = self._predict_trees(texts) if uses_trees else None
-        known = self._known_logits(tree_logits, rule_logits)
-        rows, logits = self._rows_for_encoder(tree_logits, known)
-        encoded = self._encode(rows, known[rows], texts)
+        offsets = self._logit_offsets(tree_logits, rule_logits)
+        rows, logits = self._rows_for_encoder(tree_logits, offsets)
+        encoded = self._encode(rows, offsets[rows], texts)
         logits[rows] = encoded.logits
-        scores = expit(self._combined_logits(logits, known))
+        scores = expit(self._combined_logits(logits, offsets))
         return _assemble_prediction(scores, rows, encoded, texts)
 
     def logits(self, questions: Sequence[str], references: References, candidates: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -374,8 +374,8 @@ class BERTJudge:
             tree_logits = self._predict_trees(texts)
             self._fit_stacker(logits, tree_logits, labels, weak or CalibrationRows(), synthetic or CalibrationRows())
             components["accuracy_features"] = classification_metrics(labels, expit(tree_logits))["accuracy"]
-            components["share_read"] = len(self._rows_for_encoder(tree_logits, self._known_logits(tree_logits))[0]) / len(logits)
-        scores = expit(self._combined_logits(logits, self._known_logits(tree_logits)))
+            components["share_read"] = len(self._rows_for_encoder(tree_logits, self._logit_offsets(tree_logits))[0]) / len(logits)
+        scores = expit(self._combined_logits(logits, self._logit_offsets(tree_logits)))
         return {**classification_metrics(labels, scores, self.threshold), **components}, scores
 
     def recalibrate(
@@ -467,18 +467,18 @@ class BERTJudge:
             return np.zeros(len(texts.candidates))
         return stacker.predict_tree_logits(self.trees, self._extract_features(texts))
 
-    def _rows_for_encoder(self, tree_logits: np.ndarray | None, known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _rows_for_encoder(self, tree_logits: np.ndarray | None, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the positions of the rows that need the encoder, and the encoder's expected logit for all rows, shape (n,)."""
-        n, bounds = len(known), self.checkpoint.metadata.logit_bounds
+        n, bounds = len(offsets), self.checkpoint.metadata.logit_bounds
         if not self.early_exit or tree_logits is None or bounds is None:
             return np.arange(n), np.zeros(n)
         low, mean, high = bounds.interpolate(tree_logits)
-        rows = self._undecided(low, high, known)
+        rows = self._undecided(low, high, offsets)
         log.debug("%d of %d rows need the encoder", len(rows), n)
         return rows, mean
 
-    def _encode(self, rows: np.ndarray, known: np.ndarray, texts: _Texts) -> EncoderOutput:
-        """Read rows of the texts; `known` are the known logits of these rows."""
+    def _encode(self, rows: np.ndarray, offsets: np.ndarray, texts: _Texts) -> EncoderOutput:
+        """Read rows of the texts; `offsets` are those of these rows."""
         texts = texts.select(rows)
         if self.references == "closest":
             closest = closest_references(texts.references, texts.candidates)
@@ -486,30 +486,30 @@ class BERTJudge:
         output = self.engine.score(*texts)
         # Rounding must not flip a verdict.
         logits, error = output.logits, self.engine.logit_error
-        close = self._undecided(logits - error, logits + error, known)
+        close = self._undecided(logits - error, logits + error, offsets)
         log.debug("%d of %d rows are scored again in float32", len(close), len(logits))
         logits[close] = self.engine.score(*texts.select(close), exact=True).logits
         return output
 
-    def _undecided(self, low: np.ndarray, high: np.ndarray, known: np.ndarray) -> np.ndarray:
+    def _undecided(self, low: np.ndarray, high: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Return the positions where encoder logits of `low` and of `high` give different verdicts."""
-        below, above = (expit(self._combined_logits(logits, known)) >= self.threshold for logits in (low, high))
+        below, above = (expit(self._combined_logits(logits, offsets)) >= self.threshold for logits in (low, high))
         return np.flatnonzero(below != above)
 
-    def _known_logits(self, tree_logits: np.ndarray | None, rule_logits: ArrayLike = 0.0) -> np.ndarray:
-        """Return the share of trees, bias and rule modules in the calibrated logits, shape (n,)."""
+    def _logit_offsets(self, tree_logits: np.ndarray | None, rule_logits: ArrayLike = 0.0) -> np.ndarray:
+        """Return what trees, bias and rule modules add to the weighted logits of the encoder, shape (n,)."""
         weights = self.checkpoint.metadata.stacker
         if weights is None or tree_logits is None:
             return np.asarray(rule_logits, float)
         return weights.combine(0.0, tree_logits) + rule_logits
 
-    def _combined_logits(self, logits: np.ndarray, known: np.ndarray) -> np.ndarray:
-        """Add the encoder's logits, weighted, to what is known without it, shape (n,); without calibration, return them as they
-        are."""
+    def _combined_logits(self, logits: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Return the calibrated logits from those of the encoder, shape (n,); without calibration, the encoder's own."""
         metadata = self.checkpoint.metadata
         if not self.calibrated:
             return logits
-        return (1 / metadata.temperature if metadata.stacker is None else metadata.stacker.encoder) * logits + known
+        weight = 1 / metadata.temperature if metadata.stacker is None else metadata.stacker.encoder
+        return weight * logits + offsets
 
 
 def _sign(decision: Decision | None) -> float:

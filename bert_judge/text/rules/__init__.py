@@ -80,7 +80,7 @@ def decide(
     give its verdict leaves the row to the modules behind it.
 
     A number, date or option decides nothing where the answer ends with a word of correction or contrast: it may be the one that is
-    taken back ("Final answer: 43. Correction: 45."), and so does every answer that ends with a word that withdraws it.
+    taken back ("Final answer: 43. Correction: 45."). No module decides about an answer that ends with a word that withdraws it.
     """
     text = read_answer(question, references, candidate)
     if not references or text is None:

@@ -26,7 +26,11 @@ def decide_alternatives(question: str, references: Sequence[str], text: str) -> 
     USA"), so the reference must not stand first, or there must be more of them.
     """
     answer = strip_markup(extract_final_answer(text) or text).strip().rstrip(".")
-    if len(answer) > MAX_CHARACTERS or asks_several(question) or any(_SEPARATOR.search(unwrap(text)) for text in references):
+    if (
+        len(answer) > MAX_CHARACTERS
+        or asks_several(question)
+        or any(_SEPARATOR.search(unwrap(reference)) for reference in references)
+    ):
         return None
     listed = _LEAD_IN.sub("", answer)
     if SENTENCE_WORD.search(_SEPARATOR.sub(" ", listed)) or (_MONTH.search(listed) and re.search(r"\d", listed)):
@@ -38,7 +42,7 @@ def decide_alternatives(question: str, references: Sequence[str], text: str) -> 
         return None
     expected = {normalize(unwrap(reference)) for reference in references}
     matches, others = [part for part in parts if part in expected], [part for part in parts if part not in expected]
-    if len(matches) != 1 or any(part in text or text in part for part in others for text in expected):
+    if len(matches) != 1 or any(part in reference or reference in part for part in others for reference in expected):
         return None
     if len({(_is_number(part), piece[0].isupper()) for part, piece in zip(parts, pieces, strict=True)}) > 1:
         return None
