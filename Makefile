@@ -97,16 +97,14 @@ $(INSTALLED)-smollm2: weights.lock
 
 .PRECIOUS: $(INSTALLED)-%
 
-# lighteval pins another latex2sympy2_extended than Math-Verify, so Math-Verify stays out, and with it the rule of that name, and
-# another nltk than ours.
+# lighteval pins another latex2sympy2_extended than Math-Verify, so Math-Verify stays out, and with it the rule of that name.
 .venv-frameworks/.installed: pyproject.toml constraints.txt
 	@test -x $(FRAMEWORKS)/python || $(PYTHON) -m venv .venv-frameworks
 	@echo "==> Installing the frameworks (a few minutes the first time)"
 	@$(FRAMEWORKS)/python -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
 	print(*(name for name in project["dependencies"] if not name.startswith("math-verify")), \
 	*(name for extra in ("train", "hub", "llm", "frameworks") for name in project["optional-dependencies"][extra]), "lighteval", "pytest", "pytest-socket", sep="\n")' >.venv-frameworks/packages.txt
-	@grep -v '^nltk==' constraints.txt >.venv-frameworks/constraints.txt
-	@$(FRAMEWORKS)/python -m pip install --quiet --no-compile -r .venv-frameworks/packages.txt -c .venv-frameworks/constraints.txt
+	@$(FRAMEWORKS)/python -m pip install --quiet --no-compile -r .venv-frameworks/packages.txt -c constraints.txt
 	@$(FRAMEWORKS)/python -m pip install --quiet --no-compile --no-deps -e .
 	@$(PYTHON) -m venv .venv-frameworks/deepeval
 	@.venv-frameworks/deepeval/bin/python -m pip install --quiet --no-compile deepeval==4.3.1 typesafe-sdk==0.7.5

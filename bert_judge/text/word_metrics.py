@@ -1,16 +1,12 @@
-"""Similarity of two lists of words: exact match, containment, token F1, ROUGE-L, and the stemmer of the last two."""
+"""Similarity of two lists of words: exact match, containment, token F1 and ROUGE-L."""
 
-import importlib
-import importlib.util
 import re
-import sys
-import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from pathlib import Path
-from types import ModuleType
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from rapidfuzz.distance import LCSseq
 
 Words = list[str]
 
@@ -27,7 +23,6 @@ _YEAR = re.compile(r"[12]\d{3}")
 _NEGATION_BEFORE = re.compile(r"(?<![^\W_])(?:non|un|not|no|anti|in|dis|a)[-_]\Z", re.IGNORECASE)
 _JOINED_BEFORE = re.compile(r"\w[-_/]\Z")
 _JOINED_AFTER = re.compile(r"[-_/]\w|\.\d|[⁰¹²³⁴-⁹⁺⁻]|\^")
-_IMPORT_LOCK = threading.Lock()
 
 
 def exact_match(reference: Words, answer: Words) -> float:
@@ -123,52 +118,7 @@ def stands_alone(reference: str, answer: str) -> bool:
 
 
 def common_subsequence_length(reference: Words, answer: Words) -> int:
-    """Compute the length of the longest common subsequence (Hyyrö, 2004): each bit is a word of the reference."""
-    reference, vocabulary = reference[:MAX_REFERENCE_WORDS], set(reference)
-    common = [word for word in answer if word in vocabulary][-MAX_COMMON_WORDS:]
-    positions: dict[str, int] = {}
-    for number, word in enumerate(reference):
-        positions[word] = positions.get(word, 0) | 1 << number
-    every = (1 << len(reference)) - 1
-    # The number of zeros among the first bits is the length for the first words of the reference.
-    row = every
-    for word in common:
-        matches = row & positions.get(word, 0)
-        row = ((row + matches) | (row - matches)) & every
-    return len(reference) - row.bit_count()
-
-
-def stem_words(words: Words) -> Words:
-    """Return Porter stems of ASCII words above three letters, as in `rouge-score`, and other words unchanged."""
-    return [_stem(word) for word in words]
-
-
-@lru_cache(maxsize=1 << 16)
-def _stem(word: str) -> str:
-    return _porter_stemmer().stem(word) if len(word) > 3 and word.isascii() else word
-
-
-@lru_cache(maxsize=1)
-def _porter_stemmer() -> Any:
-    return _import_without_nltk_packages("nltk.stem.porter").PorterStemmer()
-
-
-def _import_without_nltk_packages(module: str) -> ModuleType:
-    """Import a module that needs only NLTK's Porter stemmer.
-
-    `import nltk` takes two CPU seconds, so empty packages replace `nltk` and `nltk.stem` during the import. They are removed
-    afterwards, so a later `import nltk` is complete.
-    """
-    with _IMPORT_LOCK:
-        spec = importlib.util.find_spec("nltk") if "nltk" not in sys.modules else None
-        if spec is None or not spec.submodule_search_locations:
-            return importlib.import_module(module)
-        [folder] = spec.submodule_search_locations
-        for name, path in (("nltk", Path(folder)), ("nltk.stem", Path(folder, "stem"))):
-            sys.modules[name] = ModuleType(name)
-            sys.modules[name].__path__ = [str(path)]
-        try:
-            return importlib.import_module(module)
-        finally:
-            for name in [name for name in list(sys.modules) if name.partition(".")[0] == "nltk"]:
-                del sys.modules[name]
+    """Compute the length of the longest common subsequence of the first words of a reference and the last ones of an answer."""
+    reference = reference[:MAX_REFERENCE_WORDS]
+    vocabulary = set(reference)
+    return LCSseq.similarity(reference, [word for word in answer if word in vocabulary][-MAX_COMMON_WORDS:])

@@ -34,8 +34,9 @@ from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.members import decide_members, parse_members
 from bert_judge.text.rules.number import decide_number, mentions_quantity
 from bert_judge.text.rules.structure import decide_structure, is_same_structure
+from bert_judge.text.stemming import stem_words
 from bert_judge.text.visible_text import UNFINISHED, is_blank_answer
-from bert_judge.text.word_metrics import MAX_SHORT_REFERENCE, WORD_METRICS, has_distinctions, stands_alone, stem_words
+from bert_judge.text.word_metrics import MAX_SHORT_REFERENCE, WORD_METRICS, has_distinctions, stands_alone
 
 _EXTRACTORS: Mapping[str, Callable[[str], str | None]] = {
     "final_answer": extraction.extract_final_answer,
