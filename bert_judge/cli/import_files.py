@@ -13,8 +13,8 @@ from bert_judge.assets.prepare import resolve_files
 from bert_judge.cli.options import Force
 from bert_judge.cli.terminal import echo, log
 from bert_judge.importers import column_names, frameworks
-from bert_judge.importers.answers import Answer, find_suspicious_input, make_column_reader
-from bert_judge.importers.companion_files import CompanionFiles, make_joining_reader, references_by_id
+from bert_judge.importers.answers import Answer, RecordReader, find_suspicious_input, make_column_reader
+from bert_judge.importers.companion_files import CompanionFiles, JoiningReader, references_by_id
 from bert_judge.importers.frameworks import FRAMEWORKS, ImportStats
 from bert_judge.importers.judge_benchmarks import PAIR_COLUMNS, JudgeLMPairReader
 from bert_judge.importers.plain_rows import SCHEMA, write_rows
@@ -90,7 +90,7 @@ def _read_answers(path: Path, format: str | None, companions: CompanionFiles, st
         return
     source = (opened and opened.source) or open_rows(path)
     if companions.references:
-        reader = make_joining_reader(source, companions.references)
+        reader: RecordReader = JoiningReader(source, companions.references)
     else:
         columns = column_names.detect_columns(path, source.columns, {}, sample=source.sample, remedy=_remedy)
         reader = make_column_reader(columns, source.holds_texts, source.sample)

@@ -36,7 +36,9 @@ _ANSWERS = typer.Argument(help="Answers and references: CSV, JSON lines or parqu
 Answers = Annotated[Path, _ANSWERS]
 ScoredAnswers = Annotated[Path | None, _ANSWERS]
 Question = Annotated[str | None, typer.Option("--question", help="Name of the question column, if it is not auto-detected.")]
-References = Annotated[str | None, typer.Option("--references", help="Name of the column with the reference or references.")]
+References = Annotated[
+    str | None, typer.Option("--references", help="Name of the column with the references; for score, also a second file of them.")
+]
 Candidate = Annotated[str | None, typer.Option("--candidate", help="Name of the column with the model's answer.")]
 Model = Annotated[str | None, typer.Option("--model", help="Name of the column with the model's name.")]
 Label = Annotated[str | None, typer.Option("--label", help="Name of the label column, if it is not auto-detected.")]

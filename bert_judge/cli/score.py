@@ -32,13 +32,13 @@ from bert_judge.cli.options import (
 from bert_judge.cli.terminal import console, echo, format_interval, format_number, format_percent, log, make_table, progress
 from bert_judge.importers import column_names
 from bert_judge.importers.answers import NO_REFERENCE, RecordReader, SkippedRecord, find_suspicious_input, make_column_reader
-from bert_judge.importers.companion_files import CompanionFiles
-from bert_judge.importers.frameworks import FRAMEWORKS, PLAIN_COLUMNS, AnswerFile, convert_to_rows, open_answers
+from bert_judge.importers.companion_files import CompanionFiles, JoiningReader
+from bert_judge.importers.frameworks import FRAMEWORKS, NEEDS_REFERENCES, PLAIN_COLUMNS, AnswerFile, convert_to_rows, open_answers
 from bert_judge.judges import registry
 from bert_judge.judges.protocol import CORRECT, INVALID, Row
 from bert_judge.labels import judge_loading
 from bert_judge.labels.judging import judge_rows, parse_record
-from bert_judge.labels.score_file import Tally, output_columns, score_file, work_folder
+from bert_judge.labels.score_file import GroupReader, ModelVerdicts, Tally, output_columns, score_file, work_folder
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.logs import disable_progress_bars
@@ -46,7 +46,7 @@ from bert_judge.tables.readers import values
 from bert_judge.tables.readers.rows import Record, RowFile, open_rows
 from bert_judge.text.answer_kinds import answer_kind
 
-MAX_MODELS, MAX_REASONS, MAX_PAIRS = 40, 3, 10
+MAX_LINES, MAX_REASONS, MAX_PAIRS = 40, 3, 10
 # Characters of a question or an answer in a table.
 MAX_CHARACTERS = 60
 # A judge that reached less on the answers of other sources cannot be trusted with them.
@@ -71,6 +71,7 @@ def score(
     candidate: Candidate = None,
     model: Model = None,
     label: Label = None,
+    by: Annotated[str | None, typer.Option(help="Column of a category: prints the accuracy in each of its values too.")] = None,
     prefix: Annotated[str, typer.Option(help="Prefix of the new columns.")] = "",
     known_wrong: Annotated[
         Path | None, typer.Option(help="Answers known to be wrong: a judge that accepts too many voids the call (exit code 3).")
@@ -95,7 +96,7 @@ def score(
             _check_known_wrong(known_wrong, judges, columns, max_accepted)
         return judges
 
-    judge_file(file, output, load, columns=columns, prefix=prefix, force=force)
+    judge_file(file, output, load, columns=columns, by=by, prefix=prefix, force=force)
 
 
 def write_example(path: Path) -> Path:
@@ -147,6 +148,7 @@ def judge_file(
     load: Callable[[], Sequence[judge_loading.NamedJudge]],
     *,
     columns: Mapping[str, str],
+    by: str | None = None,
     prefix: str,
     force: bool,
     suffix: str = ".scored",
@@ -156,14 +158,18 @@ def judge_file(
     Args:
         output: by default the file's name with `suffix`.
         load: loads the judges, called after the file has been checked.
-        columns: role → column, as named by the user.
+        columns: role → column, as named by the user; for `references` also a file of them.
+        by: column of the groups of rows whose accuracies are printed too.
         prefix: of the new columns.
 
     Raises:
         InputError: the file, its columns, the judge or the output is invalid; nothing was written.
     """
-    # Columns of the user mean that the file is read as plain rows, not as a framework's file.
-    answers = open_answers(file, is_plain=bool(columns))
+    # Columns of the user mean that the file is read as plain rows, not as a framework's file; a file of references does not.
+    answers = open_answers(file, is_plain=bool(columns.keys() - {"references"}))
+    companions = CompanionFiles(Path(columns["references"]) if Path(columns.get("references", "")).is_file() else None)
+    if answers.framework is not None and columns and not (companions.references and answers.framework in NEEDS_REFERENCES):
+        answers = open_answers(file, is_plain=True)
     if answers.rows is not None:
         container = answers.rows.container
         ending, name = container.output_suffix, file.name
@@ -175,8 +181,9 @@ def judge_file(
         raise InputError(f"{output}: is written in the format of {name}; let its name end in {ending}")
     # Fail early, before a judge is loaded.
     with tables.claim_output(output, file, force=force):
-        source = answers.rows or _convert(answers, work_folder(output))
-        reader, labels = _make_reader(answers, source, columns)
+        source = answers.rows or _convert(answers, work_folder(output), companions)
+        reader, labels = _make_reader(answers, source, columns, by)
+        group_of = _make_group_reader(source, reader, by)
         _check_rows(file, source, reader)
         for line in find_suspicious_input(source.sample, reader):
             log(f"warning: {line}")
@@ -185,18 +192,18 @@ def judge_file(
             _warn_about_kinds(file, named, source.sample, reader)
         prefix = prefix or _choose_prefix(source, judges)
         with progress("rows judged") as on_progress:
-            tally = score_file(source, reader, output, judges, prefix=prefix, on_progress=on_progress)
-    _report(tally, output, labels)
+            tally = score_file(source, reader, output, judges, prefix=prefix, group_of=group_of, on_progress=on_progress)
+    _report(tally, output, labels, by)
     if answers.framework is None:
         _offer_training(tally, judges, file, columns)
     return tally
 
 
-def _convert(answers: AnswerFile, work: Path) -> RowFile:
+def _convert(answers: AnswerFile, work: Path, companions: CompanionFiles) -> RowFile:
     """Convert a framework's document to a row file in the work folder, which is deleted when scoring is finished."""
     work_exists, rows = work.exists(), work / "source" / ROWS_NAME
     try:
-        stats = convert_to_rows(answers.path, str(answers.framework), rows)
+        stats = convert_to_rows(answers.path, str(answers.framework), rows, companions)
     except InputError:
         if not work_exists:
             resume.clear(work)
@@ -214,8 +221,14 @@ def _choose_prefix(source: RowFile, judges: Sequence[judge_loading.NamedJudge]) 
     return PREFIX if existing else ""
 
 
-def _make_reader(answers: AnswerFile, source: RowFile, columns: Mapping[str, str]) -> tuple[RecordReader, str]:
-    """Return the reader of the rows and a name for their labels; log the detected format or columns."""
+def _make_reader(
+    answers: AnswerFile, source: RowFile, columns: Mapping[str, str], by: str | None = None
+) -> tuple[RecordReader, str]:
+    """Return the reader of the rows and a name for their labels; log the detected format or columns.
+
+    Args:
+        by: column of the groups of rows, which a file of references may have instead.
+    """
     file = answers.path
     if answers.framework is not None:
         kind = FRAMEWORKS[answers.framework]
@@ -224,14 +237,13 @@ def _make_reader(answers: AnswerFile, source: RowFile, columns: Mapping[str, str
         return kind.make_reader(file, CompanionFiles()) if kind.is_annotatable else plain, "the file's own verdicts"
     references = columns.get("references", "")
     if references and references not in source.columns and Path(references).is_file():
-        raise InputError(
-            f"--references names a column, and {references} is a file; import the answers first: "
-            f"bert-judge import {file} --references {references} -o answers.jsonl"
-        )
+        named = {role: column for role, column in columns.items() if role != "references"}
+        joined = JoiningReader(source, Path(references), named, None if by in source.columns else by)
+        log(f"references: {references}, joined by {joined.key!r}; candidate: {joined.columns['candidate']!r}")
+        return joined, f"the column {joined.columns.get('label')!r}"
 
     def remedy(role: str) -> str:
-        second_file = f", or import a second file of them: bert-judge import {file} --references FILE -o answers.jsonl"
-        return f"set --{role} COLUMN{second_file if role == 'references' else ''}"
+        return f"set --{role} COLUMN{' or --references FILE, a second file with the same ids' if role == 'references' else ''}"
 
     detected = column_names.detect_columns(file, source.columns, columns, sample=source.sample, remedy=remedy)
     if labels := column_names.verdict_columns(source.columns, detected, source.sample):
@@ -244,6 +256,22 @@ def _make_reader(answers: AnswerFile, source: RowFile, columns: Mapping[str, str
         f"the column {detected['label']!r}" if "label" in detected else f"the marks in the column {detected['candidate']!r}"
     )
     return make_column_reader(detected, source.holds_texts, source.sample), labels_name
+
+
+def _make_group_reader(source: RowFile, reader: RecordReader, by: str | None) -> GroupReader:
+    """Return the function that reads the group of a row. Raises InputError: neither file has the column."""
+    if by is None:
+        return lambda record: ""
+    companion = reader if isinstance(reader, JoiningReader) and by not in source.columns else None
+    columns = companion.companion_columns if companion else source.columns
+    if by.partition(".")[0] not in [column.partition(".")[0] for column in columns]:
+        raise InputError(f"--by {by}: no such column; available: {', '.join(map(repr, columns[:40]))}")
+
+    def group_of(record: Record) -> str:
+        cell = (companion.find_companion(record) or {}).get(by) if companion else column_names.get_cell(record, by)
+        return str(cell) if isinstance(cell, dict | list) else values.parse_text(cell)
+
+    return group_of
 
 
 def _check_rows(file: Path, source: RowFile, reader: RecordReader) -> None:
@@ -332,30 +360,18 @@ def _offer_training(tally: Tally, judges: Sequence[judge_loading.NamedJudge], fi
         return
 
 
-def _report(tally: Tally, output: Path, labels: str) -> None:
-    """Print the accuracy per judge and model, the agreement with labels, and the reasons of invalid verdicts.
+def _report(tally: Tally, output: Path, labels: str, by: str | None) -> None:
+    """Print the accuracy per judge and model, and per group, the agreement with labels, and the reasons of invalid verdicts.
 
-    If there are answers that attempt nothing, the table has their metrics too.
+    If there are answers that attempt nothing, the tables have their metrics too.
     """
     # Lazy import: it loads scipy, which `--help` does not need.
     from bert_judge.statistics.intervals import proportion
-    from bert_judge.statistics.metrics import attempt_metrics, cohen_kappa
+    from bert_judge.statistics.metrics import cohen_kappa
 
-    lines = list(tally.by_model())
-    all_attempted = all(answers.attempted.all() for _, _, answers in lines)
-    attempt_headings = () if all_attempted else ("attempted, %", "accuracy of attempted, %", "F-score, %")
-    headings = ("answers", "accuracy, %", "invalid, %", "accuracy without invalid, %", *attempt_headings)
-    table = make_table("judge", "model", numbers=headings)
-    for judge, model, (verdicts, attempted, questions) in lines[:MAX_MODELS]:
-        correct, valid = verdicts == CORRECT, verdicts != INVALID
-        decided = format_percent(correct[valid].mean()) if valid.any() else "–"
-        accuracy = proportion(correct, questions)
-        interval = f"{format_percent(accuracy.value)} {format_interval(accuracy.low, accuracy.high)}"
-        attempts = [] if all_attempted else map(format_percent, attempt_metrics(correct, attempted))
-        table.add_row(judge, model or "–", f"{len(verdicts):,}", interval, format_percent(1 - valid.mean()), decided, *attempts)
-    console().print(table)
-    if len(lines) > MAX_MODELS:
-        echo(f"and {len(lines) - MAX_MODELS} more")
+    _print_accuracies(("judge", "model"), [(names, verdicts) for *names, verdicts in tally.by_model()])
+    if by is not None:
+        _print_accuracies(("judge", "model", by), [(names, verdicts) for *names, verdicts in tally.by_group()])
     for judge, verdicts, truth, questions in tally.labelled():
         agreement, share = proportion(verdicts == truth, questions), float((truth == CORRECT).mean())
         echo(
@@ -374,6 +390,28 @@ def _report(tally: Tally, output: Path, labels: str) -> None:
     skipped = f", {tally.skipped:,} of them without an answer to judge" if tally.skipped else ""
     echo(f"{output}: {tally.rows:,} rows{skipped}")
     sys.stdout.flush()
+
+
+def _print_accuracies(headings: Sequence[str], lines: Sequence[tuple[Sequence[str], ModelVerdicts]]) -> None:
+    """Print a table of accuracies with intervals: a line per judge and model, or per judge, model and group."""
+    from bert_judge.statistics.intervals import proportion
+    from bert_judge.statistics.metrics import attempt_metrics
+
+    all_attempted = all(answers.attempted.all() for _, answers in lines)
+    attempt_headings = () if all_attempted else ("attempted, %", "accuracy of attempted, %", "F-score, %")
+    numbers = ("answers", "accuracy, %", "invalid, %", "accuracy without invalid, %", *attempt_headings)
+    table = make_table(*headings, numbers=numbers)
+    for names, (verdicts, attempted, questions) in lines[:MAX_LINES]:
+        correct, valid = verdicts == CORRECT, verdicts != INVALID
+        decided = format_percent(correct[valid].mean()) if valid.any() else "–"
+        accuracy = proportion(correct, questions)
+        interval = f"{format_percent(accuracy.value)} {format_interval(accuracy.low, accuracy.high)}"
+        attempts = [] if all_attempted else map(format_percent, attempt_metrics(correct, attempted))
+        cells = [f"{len(verdicts):,}", interval, format_percent(1 - valid.mean()), decided, *attempts]
+        table.add_row(*(name or "–" for name in names), *cells)
+    console().print(table)
+    if len(lines) > MAX_LINES:
+        echo(f"and {len(lines) - MAX_LINES} more")
 
 
 def _report_disagreements(tally: Tally) -> None:

@@ -21,6 +21,8 @@ T = TypeVar("T")
 MIN_ROWS, MIN_SOLUTION_CHARACTERS = 10, 300
 # Words on both sides, unlike in |x|.
 _SEPARATED = re.compile(r"\w\s*(?:;|\|{1,2})\s*\w")
+# As of LongMemEval's questions on preferences.
+_RUBRIC = re.compile(r"(?:The|A) (?:user|response|answer|reply) (?:would|should|must|might|may|is expected)\b")
 # Whether a question and its reference are suspicious, how, and what to do.
 _CHECKS: tuple[tuple[Callable[[str, str], bool], str, str], ...] = (
     (
@@ -37,6 +39,11 @@ _CHECKS: tuple[tuple[Callable[[str, str], bool], str, str], ...] = (
         lambda question, text: bool(re.fullmatch(r"\d", text)) and question_stem(question) != question,
         "are numbers, and the options of their questions have letters",
         "give the letter or text of the correct option",
+    ),
+    (
+        lambda _, text: bool(_RUBRIC.match(text)),
+        "look like rubrics, which say how an answer should be",
+        "leave these rows out, or use an LLM judge",
     ),
 )
 NO_REFERENCE = "no reference"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from bert_judge.importers import column_names
-from bert_judge.importers.answers import Answer, RecordReader, make_answers, make_column_reader, no_reference_error, parse_question
+from bert_judge.importers.answers import Answer, make_answers, make_column_reader, no_reference_error, parse_question
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import values
 from bert_judge.tables.readers.json_documents import iterate_list
@@ -44,46 +44,61 @@ def references_by_id(path: Path | None) -> Mapping[str, list[str]]:
     return {identity: row["references"] for identity, row in _rows_by_key(source, id_column).items()}
 
 
-def make_joining_reader(source: RowFile, references: Path) -> RecordReader:
-    """Return a reader of rows whose references are in a second file, under the same ids or else the same questions.
+class JoiningReader:
+    """Reader of rows whose references are in a second file, under the same ids or else the same questions.
+
+    Args:
+        columns: role → column, as named by the user; see `column_names.detect_columns`.
+        with_column: column of the second file that `find_companion` returns too.
 
     Raises:
-        InputError: the files have neither, or one is invalid.
+        InputError: the files share neither, or one is invalid.
     """
-    path, sample = source.path, source.sample
-    columns = column_names.detect_columns(path, source.columns, {}, ("candidate",), sample=sample, remedy=column_names.RENAME)
-    companion = open_rows(references)
-    own_ids, ids = _find_ids(source.columns), _find_ids(companion.columns)
-    shared = next(filter(ids.get, own_ids), None)
-    keys = (columns.get("question"), _detect_reference_columns(companion).get("question"))
-    if own_ids and ids:
-        keys = (own_ids[shared], ids[shared]) if shared else (next(iter(own_ids.values())), next(iter(ids.values())))
-    key, other_key = keys
-    if key is None or other_key is None:
-        raise InputError(f"{path}: shares neither ids nor questions with {references}; add a column `id` to both")
-    rows = _rows_by_key(companion, other_key)
-    read_row = make_column_reader(columns | {"question": "question", "references": "references"})
 
-    def question_of(record: Record) -> str:
-        return parse_question(column_names.get_cell(record, columns.get("question", "")))
-
-    joined = [(question_of(record), rows.get(_parse_key(column_names.get_cell(record, key)))) for record in sample]
-    questions = [(own, row["question"].partition("\n")[0]) for own, row in joined if own and row and row["question"]]
-    # A prompt contains the question.
-    if questions and not any(other in own or own in other for own, other in questions):
-        raise InputError(
-            f"{references}: has other questions under the ids of {path}, e.g. {questions[0][1]!r:.80}; give their file"
+    def __init__(
+        self, source: RowFile, references: Path, columns: Mapping[str, str] | None = None, with_column: str | None = None
+    ) -> None:
+        path, sample, remedy = source.path, source.sample, column_names.RENAME
+        self.columns = column_names.detect_columns(
+            path, source.columns, columns or {}, ("candidate",), sample=sample, remedy=remedy
         )
+        self.references, companion = references, open_rows(references)
+        own_ids, ids = _find_ids(source.columns), _find_ids(companion.columns)
+        shared = next(filter(ids.get, own_ids), None)
+        keys = (self.columns.get("question"), _detect_reference_columns(companion).get("question"))
+        if own_ids and ids:
+            keys = (own_ids[shared], ids[shared]) if shared else (next(iter(own_ids.values())), next(iter(ids.values())))
+        key, other_key = keys
+        if key is None or other_key is None:
+            raise InputError(f"{path}: shares neither ids nor questions with {references}; add a column `id` to both")
+        self.key, self.other_key = key, other_key
+        self.companion_columns = companion.columns
+        self.rows = _rows_by_key(companion, other_key, with_column)
+        self._read_row = make_column_reader(self.columns | {"question": "question", "references": "references"})
+        joined = [(self._question_of(record), self.find_companion(record)) for record in sample]
+        questions = [(own, row["question"].partition("\n")[0]) for own, row in joined if own and row and row["question"]]
+        # A prompt contains the question.
+        if questions and not any(other in own or own in other for own, other in questions):
+            raise InputError(
+                f"{references}: has other questions under the ids of {path}, e.g. {questions[0][1]!r:.80}; give their file"
+            )
 
-    def read_answers(record: Record) -> Sequence[Answer]:
-        identity = _parse_key(column_names.get_cell(record, key))
-        if identity not in rows:
-            raise values.UnreadableCell(f"{references} has no {other_key} like this row's {key}")
-        row = rows[identity]
-        row = {**record, **row, "question": row["question"] or question_of(record)}
-        return [replace(answer, id=identity) for answer in read_row(row)]
+    def __call__(self, record: Record) -> Sequence[Answer]:
+        row = self.find_companion(record)
+        if row is None:
+            raise values.UnreadableCell(f"{self.references} has no {self.other_key} like this row's {self.key}")
+        row = {**record, **row, "question": row["question"] or self._question_of(record)}
+        return [replace(answer, id=self._key_of(record)) for answer in self._read_row(row)]
 
-    return read_answers
+    def find_companion(self, record: Record) -> Record | None:
+        """Return `question`, `references` and the further column of the second file for a row; None if it has no such row."""
+        return self.rows.get(self._key_of(record))
+
+    def _key_of(self, record: Record) -> str:
+        return _parse_key(column_names.get_cell(record, self.key))
+
+    def _question_of(self, record: Record) -> str:
+        return parse_question(column_names.get_cell(record, self.columns.get("question", "")))
 
 
 def _find_ids(columns: Sequence[str]) -> dict[str, str]:
@@ -102,8 +117,9 @@ def _parse_key(cell: Any) -> str:
     return values.parse_message(cell, values.USER).strip()
 
 
-def _rows_by_key(source: RowFile, column: str) -> dict[str, Record]:
-    return by_id(source.path, column, ((location, row["key"], row) for location, row in _parsed_rows(source, column)))
+def _rows_by_key(source: RowFile, column: str, with_column: str | None = None) -> dict[str, Record]:
+    rows = _parsed_rows(source, column, with_column)
+    return by_id(source.path, column, ((location, row["key"], row) for location, row in rows))
 
 
 def by_id(path: Path, id_column: str, entries: Iterable[tuple[str, str, T]]) -> dict[str, T]:
@@ -116,8 +132,8 @@ def by_id(path: Path, id_column: str, entries: Iterable[tuple[str, str, T]]) -> 
     return values_by_id
 
 
-def _parsed_rows(source: RowFile, key: str | None = None) -> Iterator[LocatedRecord]:
-    """Yield location, and `question`, `references` and (if its column is named) `key` of each row."""
+def _parsed_rows(source: RowFile, key: str | None = None, with_column: str | None = None) -> Iterator[LocatedRecord]:
+    """Yield location, and `question`, `references`, (if its column is named) `key`, and a further column of each row."""
     path, columns = source.path, _detect_reference_columns(source)
     read_answers = make_column_reader(columns | {"candidate": _NO_ANSWER}, source.holds_texts, source.sample)
 
@@ -131,6 +147,8 @@ def _parsed_rows(source: RowFile, key: str | None = None) -> Iterator[LocatedRec
         row = values.parse_cell(path, location, columns["references"], parse, record)
         if key is not None:
             row = {**row, "key": values.parse_cell(path, location, key, _parse_key, column_names.get_cell(record, key))}
+        if with_column is not None:
+            row = {**row, with_column: column_names.get_cell(record, with_column)}
         yield location, row
 
 

@@ -104,6 +104,8 @@ _READERS: Mapping[str, Callable[[Path, CompanionFiles], RecordReader]] = {
     "openai_evals": lambda path, _: run_logs.EvalsReader(path),
     "turns": lambda path, companions: judge_benchmarks.TurnReader(path, companions.references),
 }
+# Those of them that read a second file of references.
+NEEDS_REFERENCES = ("openai_batch", "judgelm", "bert_as_a_judge", "turns")
 # Framework → its records, if these are not the rows of a file.
 _RECORDS: Mapping[str, Callable[[Path, CompanionFiles], Iterator[LocatedRecord]]] = {
     "inspect": lambda path, _: run_logs.read_log(path),
@@ -219,9 +221,9 @@ def read_answer_records(path: Path, framework: str) -> Iterator[LocatedRecord]:
         log.warning("%s: %s", path, line)
 
 
-def convert_to_rows(path: Path, framework: str, output: Path) -> ImportStats:
+def convert_to_rows(path: Path, framework: str, output: Path, companions: CompanionFiles = NO_COMPANIONS) -> ImportStats:
     """Write the answers of a framework's file as JSONL; a missing model name is allowed. Raises InputError: there is none."""
     stats = ImportStats()
-    rows = (asdict(answer) for _, answer in iterate_answers(path, framework, stats))
+    rows = (asdict(answer) for _, answer in iterate_answers(path, framework, stats, companions))
     write_rows(output, rows, SCHEMA, lambda: no_answers_error(path, stats))
     return stats

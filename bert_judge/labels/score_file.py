@@ -27,7 +27,7 @@ from bert_judge.labels.judging import JudgeInput, LabelStore, judge_rows, parse_
 from bert_judge.labels.writers import check_new_columns, open_writer
 from bert_judge.runtime import resume
 from bert_judge.runtime.program import program
-from bert_judge.tables.readers.rows import RowFile
+from bert_judge.tables.readers.rows import Record, RowFile
 from bert_judge.text.languages import UNFAMILIAR_FLAGS
 
 # Rows held in memory at once, and rows per shard: the most that a kill can lose.
@@ -36,6 +36,8 @@ CHUNK_ROWS, SHARD_ROWS = 4096, 256
 NUM_SUREST = 5
 # Columns per judge, which are the names of attributes of a label.
 ADDED_COLUMNS = ("verdict", "outcome", "score", "reason")
+# Returns the group that a record counts in, such as the category of its question.
+GroupReader = Callable[[Record], str]
 # Called after each shard with the fraction of the file that is read, and the number of newly judged rows over all judges.
 OnProgress = Callable[[float, int], None]
 
@@ -47,6 +49,7 @@ def score_file(
     judges: Sequence[NamedJudge],
     *,
     prefix: str = "",
+    group_of: GroupReader = lambda record: "",
     on_progress: OnProgress = lambda fraction, rows: None,
 ) -> Tally:
     """Write the source's rows with the judges' verdicts, in the source's format. The caller has claimed the output.
@@ -81,7 +84,8 @@ def score_file(
             models, questions = [record.model for record in records], [record.question for record in records]
             if len(judges) > 1:
                 tally.add_disagreements([record.input for record in records], labels)
-            tally.add(models, questions, [record.label for record in records], labels)
+            groups = [group_of(record) for record in chunk.records]
+            tally.add(models, questions, [record.label for record in records], labels, groups)
             report(0)
     resume.clear(work)
     return tally
@@ -118,10 +122,11 @@ class ModelVerdicts(NamedTuple):
 
 
 class Tally:
-    """Verdicts by judge and model, in eleven bytes per row plus two bytes per judge.
+    """Verdicts by judge, model and group of rows, in 17 bytes per row plus two bytes per judge.
 
     Attributes:
         models: name → code, in the order of their first answer; "" if the file does not name a model.
+        groups: the same for the groups of rows; "" if rows are not grouped.
         reasons: number of invalid verdicts by reason, over all judges.
         decided: number of valid verdicts on answers that are not empty, over all judges.
         unfamiliar: number of verdicts on text that a judge was not trained on, by reason, over all judges.
@@ -132,12 +137,19 @@ class Tally:
     def __init__(self, judges: Sequence[str]) -> None:
         self.judges = judges
         self.models: dict[str, int] = {}
+        self.groups: dict[str, int] = {}
         self.reasons: Counter[str] = Counter()
         self.decided = 0
         self.unfamiliar: Counter[str] = Counter()
         self.surest: list[tuple[float, int, Row, Sequence[Label]]] = []
         shape = (len(judges),)
-        fields = [("model", np.int16), ("question", np.uint64), ("truth", np.int8), ("verdicts", np.int8, shape)]
+        fields = [
+            ("model", np.int16),
+            ("group", np.int16),
+            ("question", np.uint64),
+            ("truth", np.int8),
+            ("verdicts", np.int8, shape),
+        ]
         fields.append(("attempted", np.int8, shape))
         self._chunks = [np.empty(0, np.dtype(fields))]
 
@@ -147,6 +159,7 @@ class Tally:
         questions: Sequence[str],
         truth: Sequence[float | None],
         labels: Sequence[Sequence[Label | None]],
+        groups: Sequence[str],
     ) -> None:
         """Count some rows.
 
@@ -156,6 +169,7 @@ class Tally:
         """
         chunk = np.empty(len(models), self._chunks[0].dtype)
         chunk["model"] = [self.models.setdefault(model, len(self.models)) for model in models]
+        chunk["group"] = [self.groups.setdefault(group, len(self.groups)) for group in groups]
         chunk["question"] = [hash_text(question) for question in questions]
         chunk["truth"] = [SKIPPED if value is None else int(value >= 0.5) for value in truth]
         for index, column in enumerate(labels):
@@ -192,8 +206,15 @@ class Tally:
         for index, (judge, rows, verdicts) in enumerate(self._by_judge()):
             for name, code in self.models.items():
                 if (of_model := rows["model"] == code).any():
-                    attempted = rows["attempted"][:, index].astype(bool)
-                    yield judge, name, ModelVerdicts(verdicts[of_model], attempted[of_model], rows["question"][of_model])
+                    yield judge, name, _select(rows, verdicts, index, of_model)
+
+    def by_group(self) -> Iterator[tuple[str, str, str, ModelVerdicts]]:
+        """Yield (judge, model, group, verdicts) for each that has rows, without skipped rows; groups are sorted."""
+        for index, (judge, rows, verdicts) in enumerate(self._by_judge()):
+            for name, code in self.models.items():
+                for group in sorted(self.groups):
+                    if (of_group := (rows["model"] == code) & (rows["group"] == self.groups[group])).any():
+                        yield judge, name, group, _select(rows, verdicts, index, of_group)
 
     def labelled(self) -> Iterator[tuple[str, np.ndarray, np.ndarray, np.ndarray]]:
         """Yield (judge, verdict codes, codes of the file's labels, question hashes) of the labelled rows of each judge."""
@@ -217,6 +238,11 @@ class Tally:
     def skipped(self) -> int:
         """Rows without an answer to judge."""
         return sum(int((chunk["verdicts"][:, 0] == SKIPPED).sum()) for chunk in self._chunks) if self.judges else 0
+
+
+def _select(rows: np.ndarray, verdicts: np.ndarray, judge: int, is_selected: np.ndarray) -> ModelVerdicts:
+    attempted = rows["attempted"][:, judge].astype(bool)
+    return ModelVerdicts(verdicts[is_selected], attempted[is_selected], rows["question"][is_selected])
 
 
 def hash_text(text: str) -> int:

@@ -113,7 +113,7 @@ def test_references_in_a_second_file_are_joined_by_id_or_question(tmp_path: Path
             ["import", "-o", "b.jsonl", "--references", "g.jsonl"],
             "has other questions under",
         ),
-        ({"id": "q", "output": "a"}, ["score"], "or import a second file of them: bert-judge import a.jsonl --references FILE"),
+        ({"id": "q", "output": "a"}, ["score"], "or --references FILE, a second file with the same ids"),
     ],
 )
 def test_a_refusal_names_an_option_of_its_own_command(tmp_path: Path, row: Any, arguments: list[str], says: str) -> None:

@@ -262,16 +262,18 @@ def test_the_example_replaces_no_file(tmp_path: Path, monkeypatch: pytest.Monkey
     assert run("score").exit_code == 1
 
 
-def test_batches_without_references_are_to_be_imported_first(tmp_path: Path) -> None:
+def test_batches_need_a_file_of_references(tmp_path: Path) -> None:
     body = {"choices": [{"message": {"role": "assistant", "content": "Paris"}}]}
     answer = {"id": "1", "custom_id": "q1", "response": {"status_code": 200, "body": body}, "error": None}
     batch, gold = (
         write(tmp_path / "out.jsonl", [answer]),
         write(tmp_path / "gold.jsonl", [{"custom_id": "q1", "reference": "Paris"}]),
     )
-    for arguments, advice in (((), "bert-judge import"), (("--references", gold), f"--references {gold} -o")):
-        result = run("score", batch, "--judge", "contains", *arguments)
-        assert result.exit_code == 1 and advice in result.output
+    result = run("score", batch, "--judge", "contains")
+    assert result.exit_code == 1 and "bert-judge import" in result.output
+    result = run("score", batch, "--judge", "contains", "--references", gold)
+    [row] = read(tmp_path / "out.scored.jsonl")
+    assert result.exit_code == 0 and (row["references"], row["candidate"], row["verdict"]) == (["Paris"], "Paris", "correct")
 
 
 @pytest.mark.parametrize("arguments", [("-5", "--reference", "-5"), ("--reference=-5", "--", "-5")])
