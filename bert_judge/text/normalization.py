@@ -8,10 +8,11 @@ kept: C++ and C, x + 1 and x - 1, (2, 5) and [2, 5], p ∧ q and p ∨ q, n! and
 import itertools
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
+from typing import NamedTuple
 
 from bert_judge.runtime.package_data import read_yaml
 from bert_judge.text.visible_text import strip_invisible
@@ -56,58 +57,12 @@ _LETTER_A = "\uab30"
 
 # The star of a pointer (*p, **kwargs): not an operator after a number, and no later star closes it as Markdown.
 POINTER = re.compile(r"\*(?<![\w)\]}*].)(?<![\d)\]}] .)\*?(?=[a-z_])(?![^*\n]*[^\s*(\[{,]\*)")
-_PLAIN = re.compile(r"[a-z\s]*")
-# The patterns start with a character class, not with a condition on what is before it: the search is several times faster.
-# The letter A: before punctuation or at the end; a capital between a word and a word in lower case ("type A blood"), or in a key.
-_A_AS_LETTER = re.compile(
-    r"[Aa](?!\w)(?<![\w'’.-].)(?:(?=\s*(?:$|[^\w\s:\"“‘'’(\[{$*_`\\—–-]))|(?<=[^\W_]\sA)(?=\s+[a-z(])"
-    r"|(?<=A)(?=[ -](?:flat|sharp)\b| (?:major|minor)\s*(?:$|[.,;])))",
-)
-# NFKD splits é into e and an accent. Accents are removed after Latin letters (Beyonce, Beyoncé); elsewhere they distinguish
-# letters (и, й). The overlay of ≠ stays.
-_LATIN_ACCENT = re.compile(r"(?<=[a-z])[\u0300-\u0337\u0339-\u036f]+")
-# Arabic vowel signs and the tatweel are optional in writing.
-_ARABIC_OPTIONAL = re.compile(r"[\u0640\u064b-\u0652\u0670]+")
-# Roman numerals below 90, as in World War II or world war ii. Single letters are numerals after a few words only.
+# Roman numerals below 90.
 ROMAN = {
     tens + ones: str(10 * ten + number)
     for ten, tens in enumerate(("", "X", "XX", "XXX", "XL", "L", "LX", "LXX", "LXXX"))
     for number, ones in enumerate(("", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX"))
 }
-# vi and xi are also words.
-_ROMAN_NUMERAL = re.compile(
-    r"\b[IVXLivx](?:(?<=[IVXL])(?:[IVXL]{1,7}|(?<=War [IV])|(?<=Type [IV])|(?<=Part [IV]))"
-    r"|(?<=i)[ivx]{1,4}|(?<=v)ii{1,2}|(?<=\w v)i|(?<=x)(?!i\b)[ivx]{1,5})\b"
-)
-# Henry the Eighth, Louis the 14th.
-_REGNAL = re.compile(
-    rf"(?<=[a-z] )[Tt]he (?:(?P<word>{'|'.join(word.capitalize() for word in _ORDINALS)})|(?P<number>\d{{1,2}})(?:st|nd|rd|th))"
-    r"(?=\W*$|[,.;)]|\s(?:of|was|is|had|ruled|reigned|became|and)\b)"
-)
-# NFKD writes 10² as 102 and 2½ as 21/2. A power of a longer word, or of metres, is a unit (km², 10 m²) or a footnote mark.
-_NOT_UNIT = r"(?<![^\W\d_]{2}.)(?<!\dm.)(?<!\d m.)"
-_SUPERSCRIPT = re.compile(rf"[⁰¹²³⁴-⁹⁺⁻ⁿ](?<=[\w)\]}}].){_NOT_UNIT}(?<![⁰¹²³⁴-⁹⁺⁻ⁿ].)")
-_MIXED_NUMBER = re.compile(r"[¼-¾⅐-⅞](?<=\d.)")
-_SPACE_IN_NUMBER = re.compile(r"[\u00a0\u2009\u202f](?<=\d.)(?=\d{3}(?!\d))")
-_HAS_THOUSANDS = re.compile(r"[,'’ ]\d\d(?<=\d...)|\\[,!]\d|\{,\}\d")
-_THOUSANDS = re.compile(
-    r"(?<![\d.,])(?:\d{1,3}(?:(?:[,'’]|\{,\}|\\[,!])\d{3})+|\d{1,2}(?:,\d\d)+,\d{3}|\d{1,3}(?: 000)+|\d{1,3}(?: \d{3}){2,})(?!\d)"
-)
-_HAS_DECIMAL = re.compile(r"\.\d")
-_DECIMAL = re.compile(r"(?<![\d.])(\d*)\.(\d+)(?!\.?\d)")
-# Not after a decimal point, which is a private character by then: 0.05 is not 0.5.
-_LEADING_ZEROS = re.compile(rf"0(?<![\w.,{_POINT}].)0*(?=\d)")
-_MINUS = re.compile(r"[-−–](?<![\w)\]}.*-].)(?:[$€£¥]?(?=\.?\d)|(?=[(\[{√∞π]|[^\W\d_](?![^\W_]))|\\(?=[a-z]))")
-_FRACTION = re.compile(r"(?<=\d)\s?[/⁄]\s?(?=\d)")
-_UNIT = re.compile(
-    r"\d(?=(?:[kcmn]?m|k?g|mg|lbs?|oz|mph|kph|ft|[kmg]w|[kmg]?hz|[kmgt]b|ml|[ap]m|mins?|hrs?|secs?|million|billion)(?!\w))"
-    # Not in B2C or C2H.
-    r"|\d(?<![^\W\d_].)(?<![^\W\d_]\d.)(?=[cfhlvw](?!\w))"
-)
-_INITIALS = re.compile(r"\.(?<=[^\W\d_]\.)(?<![^\W_][^\W\d_]\.)\s+(?=[^\W\d_](?:\.|\s*$))")
-_SPACED_INITIALS = re.compile(r" (?<=[A-Z] )(?<![\w'’.-][A-Z] )(?=(?:[A-Z] ){1,3}[A-Z][a-z])")
-# Punctuation inside one word: it's, O'Neill, U.S.
-_INSIDE_WORD = re.compile(r"['’‘ʼ`´](?!(?<=\d.)\d)|\.(?<=[^\W\d_]\.)(?=[^\W\d_]\b)")
 # In scripts without spaces between words, and in Hangul, whose particles are suffixes, every character is a word.
 _SPACELESS = re.compile(
     "([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u1950-\u19df\u1a20-\u1aad\u3005-\u3007\u3041-\u30ff\u3105-\u312f\u31a0-\u31bf"
@@ -117,24 +72,6 @@ _SPACELESS = re.compile(
 # One spelling of the signs that the rules below look for, and Latin letters that Unicode does not decompose: Łódź is typed Lodz.
 _SPELLINGS = {"−": "-", "’": "'", "‘": "'", "′": "'", "ʼ": "'", "♯": "#"}
 _UNIFY = str.maketrans(_SPELLINGS | {"ł": "l", "ø": "o", "đ": "d", "ð": "d", "ı": "i", "æ": "ae", "œ": "oe"})
-
-# Operators as they are typed, and the negation of a single letter: ~p, !x.
-_TYPED_OPERATORS = {"!=": "≠", "<=": "≤", ">=": "≥", "->": "→", "-->": "→", "<->": "↔", "=>": "⇒", "<=>": "⇔"}
-_TYPED_OPERATOR = re.compile(r"<?-{1,2}>|<=>?|[>!]=|=>")
-_NEGATION = re.compile(r"[~!](?<![\w)\]}~!].)(?=[^\W\d_](?!\w))")
-_ANY_SYMBOL = re.compile(r"[+#*!/^'\[{()}\]-]")
-# Symbols that belong to the letters before them: C++, A+, Fe3+, F#, A-, A*, n!, f'.
-_SUFFIX = re.compile(
-    r"[+#](?:(?<=[^\W\d_].)|(?<=[^\W\d_]\d.))(?<![^\W_]{4}.)\+?(?![\w+#(\[{\\])"
-    r"|-(?:(?<=[^\W\d_].)|(?<=[^\W\d_]\d.))(?<![^\W_]{3}.)(?![\w-])"
-    r"|\*(?<=[^\W\d_].)(?<![^\W_]{3}.)(?<!\*[^\W\d_].)(?<!\*[^\W_]{2}.)(?![\w*])"
-    r"|!(?<=[^\W\d_].)(?<![^\W_]{2}.)!*(?!\w)"
-    r"|'(?<=[^\W\d_].)(?<![\w'\"“][^\W\d_].)(?!(?<=n.) \w)'{0,2}(?!\w)"
-)
-_PLUS_SIGN = re.compile(r"\+(?=\.?\d)(?:(?<=[(\[,=<>:].)|(?<=[(\[,=<>:] .)|(?<!.\+))")
-# km^2 is written km2 too.
-_UNIT_POWER = re.compile(r"\^(?:(?<=[^\W\d_]{2}.)|(?<=\dm.)|(?<=\d m.))(?=\d)")
-_POWER = re.compile(r"\^|\*\*(?:(?<=\d..)|(?<=\d ..)) ?(?=-?\d)")
 
 # One spelling of the units after numbers: km and kilometers, °C and degrees Celsius, mph and miles per hour.
 _UNIT_NAMES: Mapping[str, list[str]] = read_yaml(Path(__file__).with_name("units.yaml"))
@@ -150,23 +87,6 @@ _NUMBER_WITH_UNIT = re.compile(
     rf"\d (?:(?P<speed>{'|'.join(_SPEEDS)})|(?:(?P<power>{'|'.join(_POWERS)}) )?(?:degrees? )?(?P<unit>{_ANY_UNIT})"
     rf"(?: per (?P<per>{_ANY_UNIT}|2nd))?|degrees?)(?!\S)"
 )
-
-
-def _between_operands(space: str) -> str:
-    """Return a condition on the operator before it: both operands are numbers, single letters or brackets."""
-    before = rf"(?:(?<=[)\]}}\d]{space}.)|(?<=[^\W\d_]{space}.)(?<![^\W_][^\W\d_]{space}.))"
-    return rf"{before}(?={space}(?:[(\[{{\\\d]|[^\W\d_](?![^\W_])))"
-
-
-# In longer words these characters are markup or punctuation, and a dash between two numbers is that of a range.
-_OPERATOR = re.compile(
-    rf"[*/](?:{_between_operands('')}|{_between_operands(' ')})"
-    rf"|-(?:(?!(?<=\d.)\d){_between_operands('')}|(?!(?<=\d .) \d){_between_operands(' ')})"
-    r"|!(?<=[\d)\]}].)!*(?!\w)"
-)
-_EMPTY_BRACKETS = re.compile(r"[()\[\]{}](?<!\S.)(?:\s?[()\[\]{}])+(?!\S)")
-_GROUP = re.compile(r"[(\[{]([^()\[\]{}\n]{1,80})[)\]}]")
-_FORMULA = re.compile(r"(?!.*(?:[^\W\d_]{3}|['\"])).*(?:[,;+=<>≤≥≠×^*]|[\ue001\ue002] |[\ue003-\ue00e])", re.DOTALL)
 
 
 class _Separators(dict[int, str]):
@@ -188,35 +108,12 @@ _SEPARATORS = _Separators({code: mark for mark, code in zip(_KEPT, _PROTECTED.va
 _SEPARATORS |= {ord(mark): f" {word} " for mark, word in zip("&×⋅∙÷⁄∕", ["and", *"***///"], strict=True)} | {ord("~"): " "}
 
 
-def normalize_words(text: str) -> list[str]:
-    """Split a text into words without case, punctuation, articles and Latin accents, in linear time.
-
-    Numbers written as words or as Roman numerals become digits; numbers lose thousands separators and superfluous zeros, and the
-    units after them become symbols (`units.yaml`). Symbols that distinguish answers are words, or part of one (C++). Articles and
-    punctuation are kept if there is nothing else.
-    """
-    if not text.isascii():
-        # NFKD would write the accent as a space.
-        text = strip_invisible(text).replace("´", "'")
-    text = _A_AS_LETTER.sub(_LETTER_A, text)
-    if "*" in text:
-        text = POINTER.sub(lambda match: match[0].translate(_PROTECTED) if is_pointer(match) else match[0], text)
-    text = _REGNAL.sub(_write_regnal_number, _SPACED_INITIALS.sub("", text))
-    text = _ROMAN_NUMERAL.sub(lambda match: ROMAN.get(match[0].upper(), match[0]), text)
-    if not text.isascii():
-        text = _SPACE_IN_NUMBER.sub("", text)
-        text = _SUPERSCRIPT.sub(r"^\g<0>", _MIXED_NUMBER.sub(r" \g<0>", text))
-    text = unicodedata.normalize("NFKD", text.casefold())
-    if not text.isascii():
-        text = _ARABIC_OPTIONAL.sub("", unicodedata.normalize("NFC", _LATIN_ACCENT.sub("", text))).translate(_UNIFY)
-    words = (text if _PLAIN.fullmatch(text) else _separate_words(text)).split()
-    if not _SPELLED.isdisjoint(words):
-        words = read_number_words(words, {})
-    if not _MONTHS.keys().isdisjoint(words):
-        words = _normalize_days(words)
-    words = write_unit_symbols(words)
-    words = [word for word in words if word not in ARTICLES] or words or text.split()
-    return [word.replace(_LETTER_A, "a") for word in words] if _LETTER_A in text else words
+_PLAIN = re.compile(r"[a-z\s]*")
+_ANY_SYMBOL = re.compile(r"[+#*!/^'\[{()}\]-]")
+_FORMULA = re.compile(r"(?!.*(?:[^\W\d_]{3}|['\"])).*(?:[,;+=<>≤≥≠×^*]|[\ue001\ue002] |[\ue003-\ue00e])", re.DOTALL)
+_TYPED_OPERATORS = {"!=": "≠", "<=": "≤", ">=": "≥", "->": "→", "-->": "→", "<->": "↔", "=>": "⇒", "<=>": "⇔"}
+# A power of a longer word, or of metres, is a unit (km², 10 m²) or a footnote mark.
+_NOT_UNIT = r"(?<![^\W\d_]{2}.)(?<!\dm.)(?<!\d m.)"
 
 
 def _write_regnal_number(match: re.Match[str]) -> str:
@@ -227,6 +124,262 @@ def _write_regnal_number(match: re.Match[str]) -> str:
 def is_pointer(match: re.Match[str]) -> bool:
     """Return whether stars before a word are not the end of bold text: "**Answer: **yes"."""
     return len(match[0]) == 1 or match.string.count("**", match.string.rfind("\n", 0, match.start()) + 1, match.end()) == 1
+
+
+def _canonical_decimal(match: re.Match[str]) -> str:
+    integer, fraction = match[1] or "0", match[2].rstrip("0")
+    return f"{integer}{_POINT}{fraction}" if fraction else integer
+
+
+def _protect(match: re.Match[str]) -> str:
+    return match[0].translate(_PROTECTED)
+
+
+def _protect_brackets(match: re.Match[str]) -> str:
+    """Keep the brackets of a tuple, an interval or a term, but not those around a remark."""
+    if not _FORMULA.match(match[1]):
+        return match[0]
+    return f" {match[0][0].translate(_PROTECTED)} {match[1]} {match[0][-1].translate(_PROTECTED)} "
+
+
+def _between_operands(space: str) -> str:
+    """Return a condition on the operator before it: both operands are numbers, single letters or brackets."""
+    before = rf"(?:(?<=[)\]}}\d]{space}.)|(?<=[^\W\d_]{space}.)(?<![^\W_][^\W\d_]{space}.))"
+    return rf"{before}(?={space}(?:[(\[{{\\\d]|[^\W\d_](?![^\W_])))"
+
+
+def _is_foreign(text: str) -> bool:
+    return not text.isascii()
+
+
+class NormalizationPass(NamedTuple):
+    """A step on texts for which `condition` holds; alone, it turns the text `example` into `result`."""
+
+    name: str
+    example: str
+    result: str
+    apply: Callable[[str], str]
+    condition: Callable[[str], object] | None = None
+
+
+def _replace(pattern: str | re.Pattern[str], replacement: str | Callable[[re.Match[str]], str]) -> Callable[[str], str]:
+    return partial(re.compile(pattern).sub, replacement)
+
+
+# The passes run in this order; a comment says why a pass has its place. Patterns start with a character class, not with a condition
+# on what is before it: the search is several times faster.
+CASED_PASSES = (
+    # First, as invisible characters separate what the other patterns look for. NFKD would write the accent ´ as a space.
+    NormalizationPass("invisible", "O´N\u200beill", "O'Neill", lambda text: strip_invisible(text).replace("´", "'"), _is_foreign),
+    # Before case and punctuation are gone: A before punctuation or at the end; a capital between a word and a word in lower case
+    # ("type A blood"), or in a key.
+    NormalizationPass(
+        "letter A",
+        "a type A blood",
+        f"a type {_LETTER_A} blood",
+        _replace(
+            r"[Aa](?!\w)(?<![\w'’.-].)(?:(?=\s*(?:$|[^\w\s:\"“‘'’(\[{$*_`\\—–-]))|(?<=[^\W_]\sA)(?=\s+[a-z(])"
+            r"|(?<=A)(?=[ -](?:flat|sharp)\b| (?:major|minor)\s*(?:$|[.,;])))",
+            _LETTER_A,
+        ),
+    ),
+    NormalizationPass(
+        "pointers",
+        "int *p",
+        "int *p",
+        _replace(POINTER, lambda match: _protect(match) if is_pointer(match) else match[0]),
+        re.compile(r"\*").search,
+    ),
+    NormalizationPass(
+        "spaced initials",
+        "J R R Tolkien",
+        "JRR Tolkien",
+        _replace(r" (?<=[A-Z] )(?<![\w'’.-][A-Z] )(?=(?:[A-Z] ){1,3}[A-Z][a-z])", ""),
+    ),
+    # Before Roman numerals, which these become, and before number words, which would make "the 8th".
+    NormalizationPass(
+        "regnal numbers",
+        "Henry the Eighth",
+        "Henry VIII",
+        _replace(
+            rf"(?<=[a-z] )[Tt]he (?:(?P<word>{'|'.join(map(str.capitalize, _ORDINALS))})|(?P<number>\d{{1,2}})(?:st|nd|rd|th))"
+            r"(?=\W*$|[,.;)]|\s(?:of|was|is|had|ruled|reigned|became|and)\b)",
+            _write_regnal_number,
+        ),
+    ),
+    # Single capitals are numerals after three words only; vi and xi are also words.
+    NormalizationPass(
+        "Roman numerals",
+        "World War II",
+        "World War 2",
+        _replace(
+            r"\b[IVXLivx](?:(?<=[IVXL])(?:[IVXL]{1,7}|(?<=War [IV])|(?<=Type [IV])|(?<=Part [IV]))"
+            r"|(?<=i)[ivx]{1,4}|(?<=v)ii{1,2}|(?<=\w v)i|(?<=x)(?!i\b)[ivx]{1,5})\b",
+            lambda match: ROMAN.get(match[0].upper(), match[0]),
+        ),
+    ),
+    # The next three before NFKD, which writes these spaces as plain ones, 2½ as 21/2 and 10² as 102.
+    NormalizationPass(
+        "spaces in numbers", "12\u202f000", "12000", _replace(r"[\u00a0\u2009\u202f](?<=\d.)(?=\d{3}(?!\d))", ""), _is_foreign
+    ),
+    NormalizationPass("mixed numbers", "2½", "2 ½", _replace(r"[¼-¾⅐-⅞](?<=\d.)", r" \g<0>"), _is_foreign),
+    NormalizationPass(
+        "superscripts",
+        "10²",
+        "10^²",
+        _replace(rf"[⁰¹²³⁴-⁹⁺⁻ⁿ](?<=[\w)\]}}].){_NOT_UNIT}(?<![⁰¹²³⁴-⁹⁺⁻ⁿ].)", r"^\g<0>"),
+        _is_foreign,
+    ),
+    NormalizationPass("case and width", "ÉCOLE２", "e\u0301cole2", lambda text: unicodedata.normalize("NFKD", text.casefold())),
+    # NFKD has split é into e and an accent. Accents are removed after Latin letters; elsewhere they distinguish letters (и, й), so
+    # NFC joins them. The overlay of ≠ stays.
+    NormalizationPass(
+        "Latin accents",
+        "e\u0301cole и\u0306",
+        "ecole й",
+        lambda text: unicodedata.normalize("NFC", re.sub(r"(?<=[a-z])[\u0300-\u0337\u0339-\u036f]+", "", text)),
+        _is_foreign,
+    ),
+    # Vowel signs and the tatweel are optional in writing.
+    NormalizationPass("Arabic signs", "مُحَمَّد", "محمد", _replace(r"[\u0640\u064b-\u0652\u0670]+", ""), _is_foreign),
+    # One spelling of the signs that the passes below look for, and Latin letters that Unicode does not decompose.
+    NormalizationPass("spellings", "łodz −5", "lodz -5", lambda text: text.translate(_UNIFY), _is_foreign),
+)
+
+# Symbols that distinguish answers are protected, each before a later pass takes it for another one.
+SYMBOL_PASSES = (
+    # Symbols that belong to the letters before them.
+    NormalizationPass(
+        "suffixes",
+        "C++, A+, Fe3+, F#, A-, A*, n!, f'",
+        "C++, A+, Fe3+, F#, A-, A*, n!, f'",
+        _replace(
+            r"[+#](?:(?<=[^\W\d_].)|(?<=[^\W\d_]\d.))(?<![^\W_]{4}.)\+?(?![\w+#(\[{\\])"
+            r"|-(?:(?<=[^\W\d_].)|(?<=[^\W\d_]\d.))(?<![^\W_]{3}.)(?![\w-])"
+            r"|\*(?<=[^\W\d_].)(?<![^\W_]{3}.)(?<!\*[^\W\d_].)(?<!\*[^\W_]{2}.)(?![\w*])"
+            r"|!(?<=[^\W\d_].)(?<![^\W_]{2}.)!*(?!\w)"
+            r"|'(?<=[^\W\d_].)(?<![\w'\"“][^\W\d_].)(?!(?<=n.) \w)'{0,2}(?!\w)",
+            _protect,
+        ),
+    ),
+    NormalizationPass("plus signs", "x = +5", "x = 5", _replace(r"\+(?=\.?\d)(?:(?<=[(\[,=<>:].)|(?<=[(\[,=<>:] .)|(?<!.\+))", "")),
+    # km^2 is written km2 too; the other powers are operators.
+    NormalizationPass("powers of units", "km^2", "km2", _replace(r"\^(?:(?<=[^\W\d_]{2}.)|(?<=\dm.)|(?<=\d m.))(?=\d)", "")),
+    NormalizationPass(
+        "powers", "x^2", "x ^ 2", _replace(r"\^|\*\*(?:(?<=\d..)|(?<=\d ..)) ?(?=-?\d)", f" {'^'.translate(_PROTECTED)} ")
+    ),
+    # In longer words these characters are markup or punctuation, and a dash between two numbers is that of a range.
+    NormalizationPass(
+        "operators",
+        "x-1",
+        "x - 1",
+        _replace(
+            rf"[*/](?:{_between_operands('')}|{_between_operands(' ')})"
+            rf"|-(?:(?!(?<=\d.)\d){_between_operands('')}|(?!(?<=\d .) \d){_between_operands(' ')})"
+            r"|!(?<=[\d)\]}].)!*(?!\w)",
+            lambda match: f" {match[0].strip()} ".translate(_PROTECTED),
+        ),
+    ),
+    NormalizationPass(
+        "empty brackets",
+        "( )",
+        "()",
+        _replace(r"[()\[\]{}](?<!\S.)(?:\s?[()\[\]{}])+(?!\S)", lambda match: re.sub(r"\s", "", match[0]).translate(_PROTECTED)),
+    ),
+    # After the operators, which tell a formula from a remark.
+    NormalizationPass("brackets", "[2, 5]", " [ 2, 5 ] ", _replace(r"[(\[{]([^()\[\]{}\n]{1,80})[)\]}]", _protect_brackets)),
+)
+
+
+def _apply(passes: Sequence[NormalizationPass], text: str) -> str:
+    for step in passes:
+        if step.condition is None or step.condition(text):
+            text = step.apply(text)
+    return text
+
+
+# What texts with more than letters and spaces need: no punctuation, and spaces around symbols.
+SEPARATING_PASSES = (
+    # Before decimals, so that 1,234.50 has one point.
+    NormalizationPass(
+        "thousands",
+        "1,234,567",
+        "1234567",
+        _replace(
+            r"(?<![\d.,])(?:\d{1,3}(?:(?:[,'’]|\{,\}|\\[,!])\d{3})+|\d{1,2}(?:,\d\d)+,\d{3}"
+            r"|\d{1,3}(?: 000)+|\d{1,3}(?: \d{3}){2,})(?!\d)",
+            lambda match: re.sub(r"\D", "", match[0]),
+        ),
+        re.compile(r"[,'’ ]\d\d(?<=\d...)|\\[,!]\d|\{,\}\d").search,
+    ),
+    NormalizationPass(
+        "decimals", ".50", "0.5", _replace(r"(?<![\d.])(\d*)\.(\d+)(?!\.?\d)", _canonical_decimal), re.compile(r"\.\d").search
+    ),
+    NormalizationPass("fractions", "1 / 2", "1/2", _replace(r"(?<=\d)\s?[/⁄]\s?(?=\d)", _SLASH), re.compile("[/⁄]").search),
+    # Before signs and negations, which -> and != would become.
+    NormalizationPass(
+        "typed operators",
+        "x != y",
+        "x  ≠  y",
+        _replace(r"<?-{1,2}>|<=>?|[>!]=|=>", lambda match: f" {_TYPED_OPERATORS.get(match[0], match[0])} "),
+        re.compile("[=>]").search,
+    ),
+    # Of a single letter only.
+    NormalizationPass("negations", "~p", "¬p", _replace(r"[~!](?<![\w)\]}~!].)(?=[^\W\d_](?!\w))", "¬"), re.compile("[~!]").search),
+    # Not after a decimal point, which is a private character by now: 0.05 is not 0.5.
+    NormalizationPass("leading zeros", "007", "7", _replace(rf"0(?<![\w.,{_POINT}].)0*(?=\d)", "")),
+    NormalizationPass(
+        "minus signs",
+        "–5",
+        "-5",
+        _replace(r"[-−–](?<![\w)\]}.*-].)(?:[$€£¥]?(?=\.?\d)|(?=[(\[{√∞π]|[^\W\d_](?![^\W_]))|\\(?=[a-z]))", _SIGN),
+    ),
+    # Not in B2C or C2H.
+    NormalizationPass(
+        "units",
+        "5km",
+        "5 km",
+        _replace(
+            r"\d(?=(?:[kcmn]?m|k?g|mg|lbs?|oz|mph|kph|ft|[kmg]w|[kmg]?hz|[kmgt]b|ml|[ap]m|mins?|hrs?|secs?|million|billion)(?!\w))"
+            r"|\d(?<![^\W\d_].)(?<![^\W\d_]\d.)(?=[cfhlvw](?!\w))",
+            r"\g<0> ",
+        ),
+    ),
+    # After signs and units, which look for the characters that these protect or surround with spaces.
+    NormalizationPass("symbols", "x-1", "x - 1", partial(_apply, SYMBOL_PASSES), _ANY_SYMBOL.search),
+    # Before the points of abbreviations, by which it finds initials.
+    NormalizationPass(
+        "initials",
+        "j. r. tolkien",
+        "jr. tolkien",
+        _replace(r"\.(?<=[^\W\d_]\.)(?<![^\W_][^\W\d_]\.)\s+(?=[^\W\d_](?:\.|\s*$))", ""),
+    ),
+    NormalizationPass(
+        "marks inside words", "u.s. it's", "us. its", _replace(r"['’‘ʼ`´](?!(?<=\d.)\d)|\.(?<=[^\W\d_]\.)(?=[^\W\d_]\b)", "")
+    ),
+    # Nearly last: it writes the protected symbols as themselves and everything else that is no letter as a space.
+    NormalizationPass("separators", "yes, & no", "yes   and  no", lambda text: text.translate(_SEPARATORS)),
+    NormalizationPass("scripts without spaces", "北京", " 北  京 ", _replace(_SPACELESS, r" \1 "), _is_foreign),
+)
+
+
+def normalize_words(text: str) -> list[str]:
+    """Split a text into words without case, punctuation, articles and Latin accents, in linear time.
+
+    Numbers written as words or as Roman numerals become digits; numbers lose thousands separators and superfluous zeros, and the
+    units after them become symbols (`units.yaml`). Symbols that distinguish answers are words, or part of one (C++). Articles and
+    punctuation are kept if there is nothing else.
+    """
+    text = _apply(CASED_PASSES, text)
+    words = (text if _PLAIN.fullmatch(text) else _apply(SEPARATING_PASSES, text)).split()
+    if not _SPELLED.isdisjoint(words):
+        words = read_number_words(words, {})
+    # After number words, as the twenty-first of May has to be the 21st.
+    if not _MONTHS.keys().isdisjoint(words):
+        words = _normalize_days(words)
+    words = write_unit_symbols(words)
+    words = [word for word in words if word not in ARTICLES] or words or text.split()
+    return [word.replace(_LETTER_A, "a") for word in words] if _LETTER_A in text else words
 
 
 def normalize(text: str) -> str:
@@ -249,45 +402,6 @@ def drop_percent(words: list[str]) -> list[str]:
         return words
     spelled = _PERCENT.sub(r"\1", " ".join(words))
     return spelled.split()
-
-
-def _separate_words(text: str) -> str:
-    """Remove punctuation, and put spaces around symbols and around the characters of scripts without spaces."""
-    if _HAS_THOUSANDS.search(text):
-        text = _THOUSANDS.sub(lambda match: re.sub(r"\D", "", match[0]), text)
-    if _HAS_DECIMAL.search(text):
-        text = _DECIMAL.sub(_canonical_decimal, text)
-    if "/" in text or "⁄" in text:
-        text = _FRACTION.sub(_SLASH, text)
-    if "=" in text or ">" in text:
-        text = _TYPED_OPERATOR.sub(lambda match: f" {_TYPED_OPERATORS.get(match[0], match[0])} ", text)
-    if "~" in text or "!" in text:
-        text = _NEGATION.sub("¬", text)
-    text = _UNIT.sub(r"\g<0> ", _MINUS.sub(_SIGN, _LEADING_ZEROS.sub("", text)))
-    if _ANY_SYMBOL.search(text):
-        text = _protect_symbols(text)
-    text = _INSIDE_WORD.sub("", _INITIALS.sub("", text)).translate(_SEPARATORS)
-    return text if text.isascii() else _SPACELESS.sub(r" \1 ", text)
-
-
-def _canonical_decimal(match: re.Match[str]) -> str:
-    integer, fraction = match[1] or "0", match[2].rstrip("0")
-    return f"{integer}{_POINT}{fraction}" if fraction else integer
-
-
-def _protect_symbols(text: str) -> str:
-    text = _PLUS_SIGN.sub("", _SUFFIX.sub(lambda match: match[0].translate(_PROTECTED), text))
-    text = _POWER.sub(f" {'^'.translate(_PROTECTED)} ", _UNIT_POWER.sub("", text))
-    text = _OPERATOR.sub(lambda match: f" {match[0].strip()} ".translate(_PROTECTED), text)
-    text = _EMPTY_BRACKETS.sub(lambda match: re.sub(r"\s", "", match[0]).translate(_PROTECTED), text)
-    return _GROUP.sub(_protect_brackets, text)
-
-
-def _protect_brackets(match: re.Match[str]) -> str:
-    """Keep the brackets of a tuple, an interval or a term, but not those around a remark."""
-    if not _FORMULA.match(match[1]):
-        return match[0]
-    return f" {match[0][0].translate(_PROTECTED)} {match[1]} {match[0][-1].translate(_PROTECTED)} "
 
 
 def read_number_words(words: Sequence[str], scales: Mapping[str, int] = _SCALES) -> list[str]:

@@ -29,6 +29,11 @@ class LexicalJudgeConfig(JudgeConfig):
     timeout: float = Field(10.0, gt=0)
     """CPU seconds for one answer in Math-Verify; longer: invalid"""
 
+    @property
+    def is_lenient(self) -> bool:
+        """Whether the extraction finds something in any answer; the others require a format."""
+        return not {"full_text", "last_number"}.isdisjoint(self.extract)
+
 
 class LexicalKind(JudgeKind):
     name = "lexical"

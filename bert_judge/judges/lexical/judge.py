@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from bert_judge.judges.lexical import LexicalJudgeConfig
@@ -29,7 +30,7 @@ from bert_judge.text.latex_forms import (
 )
 from bert_judge.text.math_worker import MathResult, MathVerifier
 from bert_judge.text.normalization import drop_percent, join_scales, normalize_words, split_words
-from bert_judge.text.options import Expectation, expected_choice, match_option, name_option, write_letters
+from bert_judge.text.options import expected_choice, match_option, name_option, write_letters
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.members import decide_members, parse_members
 from bert_judge.text.rules.number import decide_number, mentions_quantity
@@ -61,6 +62,75 @@ _MAX_RAW = 300
 _MAX_TAIL = 2_000
 
 _Pair = tuple[tuple[str, ...], str]
+
+
+class _Reading:
+    """What a judge reads in a row; each part is read when the first step needs it."""
+
+    def __init__(self, row: Row, settings: LexicalJudgeConfig) -> None:
+        self.row, self.settings = row, settings
+        self.expected = expected_choice(row.question, tuple(row.references))
+        # Of several references that name an option, one may be the text of the option, which may be the letter of another.
+        is_letter = self.expected is not None and self.expected.by_letter
+        self.may_be_identical = settings.is_lenient and not (is_letter and len(row.references) > 1)
+
+    @cached_property
+    def visible(self) -> str | None:
+        """The answer without reasoning; None if it ends in it."""
+        return read_answer(self.row.question, self.row.references, self.row.candidate)
+
+    @cached_property
+    def text(self) -> str:
+        return extraction.QUOTATION.sub("", self.visible or "")
+
+    @cached_property
+    def references(self) -> Sequence[str]:
+        return read_references(self.row.references, self.text)
+
+    @cached_property
+    def _extracted(self) -> tuple[str | None, str]:
+        for name in self.settings.extract:
+            if name == "choice":
+                expected = self.expected
+                answer = choices.extract_choice(write_letters(self.text, expected.labels), expected.options) if expected else None
+            else:
+                answer = _EXTRACTORS[name](self.text)
+            if answer is not None:
+                return answer, name
+        return None, f"no answer found by {', '.join(self.settings.extract)}"
+
+    @property
+    def answer(self) -> str | None:
+        return self._extracted[0]
+
+    @property
+    def extractor(self) -> str:
+        """The name of the extractor that found the answer, or the reason why none did."""
+        return self._extracted[1]
+
+    @property
+    def details(self) -> dict[str, Any]:
+        return {"reason": self.extractor, "raw": (self.answer or "")[:_MAX_RAW]}
+
+    @cached_property
+    def lettered(self) -> str:
+        """The extracted answer with the labels of its options as letters."""
+        return write_letters(self.answer or "", self.expected.labels) if self.expected else ""
+
+    @cached_property
+    def choice(self) -> str | None:
+        """The option that the extracted answer is."""
+        if not self.expected:
+            return None
+        return self.answer if self.extractor == "choice" else match_option(self.lettered, self.expected.options)
+
+    @cached_property
+    def stated_choice(self) -> str | None:
+        """The option that the extracted answer states somewhere."""
+        if not self.expected or not self.settings.normalize:
+            return None
+        is_marked = self.extractor in ("final_answer", "boxed")
+        return self.choice or choices.extract_choice(self.lettered, self.expected.options, is_marked)
 
 
 class LexicalJudge:
@@ -95,47 +165,82 @@ class LexicalJudge:
         return dict(zip(different, self._verifier.verify(different), strict=True))
 
     def _judge_row(self, row: Row) -> Label | _Undecided:
-        expected = expected_choice(row.question, tuple(row.references))
-        is_letter = expected is not None and expected.by_letter
-        # The whole answer first: a reference repeated word for word is correct, whatever it looks like. Of several references that
-        # name an option, one may be the text of the option, which may be the letter of another.
-        may_be_identical = self._is_lenient and not (is_letter and len(row.references) > 1)
-        if may_be_identical and row.candidate.split() in [reference.split() for reference in row.references]:
+        reading = _Reading(row, self.settings)
+        return next(label for step in self._steps if (label := step(self, reading)) is not None)
+
+    def _accept_identical_row(self, reading: _Reading) -> Label | None:
+        """Accept "(Paris)" for the reference "(Paris)", before the text is read in any way."""
+        row = reading.row
+        if reading.may_be_identical and row.candidate.split() in [reference.split() for reference in row.references]:
             return decided(1.0, reason="identical", raw=row.candidate[:_MAX_RAW])
-        text = read_answer(row.question, row.references, row.candidate)
-        if text is None:
-            return invalid(UNFINISHED, is_attempted=False)
-        text = extraction.QUOTATION.sub("", text)
-        references = read_references(row.references, text)
-        if may_be_identical and any(is_same_text(reference, text) for reference in (*row.references, *references)):
-            return decided(1.0, reason="identical", raw=text[:_MAX_RAW])
-        if is_blank_answer(text, references):
-            return empty_answer()
-        if self.settings.normalize and self._is_lenient and (decision := self._decide_by_content(row.question, references, text)):
-            return decided(float(decision.correct), reason=decision.reason, raw=text[:_MAX_RAW], decided_by=decision.module)
-        answer, extractor = self._extract(text, expected)
-        if answer is None:
-            return invalid(extractor)
-        details: dict[str, Any] = {"reason": extractor, "raw": answer[:_MAX_RAW]}
-        stated = None
-        if expected and self.settings.normalize:
-            # Exact match needs the option and nothing else; the other metrics look for it in the text.
-            lettered = write_letters(answer, expected.labels)
-            choice = answer if extractor == "choice" else match_option(lettered, expected.options)
-            stated = choice or choices.extract_choice(lettered, expected.options, extractor in ("final_answer", "boxed"))
-            if choice := choice if self.settings.metric == "exact_match" else stated:
-                return decided(float(choice in expected.correct), **details)
-            if not stated and choices.find_repeated_options(lettered, expected.options):
-                return invalid("no option chosen of all that are repeated", answer[:_MAX_RAW])
-        if expected and is_letter and self.settings.normalize:
+        return None
+
+    def _reject_unfinished(self, reading: _Reading) -> Label | None:
+        """Leave "<think>It is" undecided: nothing has been answered yet."""
+        return invalid(UNFINISHED, is_attempted=False) if reading.visible is None else None
+
+    def _accept_identical_text(self, reading: _Reading) -> Label | None:
+        """Accept "<think>Hm.</think>Paris." for "Paris"."""
+        if reading.may_be_identical and any(
+            is_same_text(reference, reading.text) for reference in (*reading.row.references, *reading.references)
+        ):
+            return decided(1.0, reason="identical", raw=reading.text[:_MAX_RAW])
+        return None
+
+    def _reject_blank(self, reading: _Reading) -> Label | None:
+        """Call "-" no answer; a reference "-" has been accepted by now."""
+        return empty_answer() if is_blank_answer(reading.text, reading.references) else None
+
+    def _judge_content(self, reading: _Reading) -> Label | None:
+        """Compare {"a": 1} and lists of names in the whole text, as an extraction would cut them."""
+        if not (self.settings.normalize and self.settings.is_lenient):
+            return None
+        decision = self._decide_by_content(reading.row.question, reading.references, reading.text)
+        if decision is None:
+            return None
+        return decided(float(decision.correct), reason=decision.reason, raw=reading.text[:_MAX_RAW], decided_by=decision.module)
+
+    def _reject_missing_answer(self, reading: _Reading) -> Label | None:
+        """Leave "Let me see." undecided where a format is required; the steps behind this one compare what was extracted."""
+        return None if reading.answer is not None else invalid(reading.extractor)
+
+    def _judge_choice(self, reading: _Reading) -> Label | None:
+        """Compare the options of "b) Paris" and "B", before their words."""
+        if not reading.expected or not self.settings.normalize:
+            return None
+        # Exact match needs the option and nothing else; the other metrics look for it in the text.
+        if choice := reading.choice if self.settings.metric == "exact_match" else reading.stated_choice:
+            return decided(float(choice in reading.expected.correct), **reading.details)
+        if not reading.stated_choice and choices.find_repeated_options(reading.lettered, reading.expected.options):
+            return invalid("no option chosen of all that are repeated", reading.details["raw"])
+        return None
+
+    def _compare(self, reading: _Reading) -> Label | _Undecided:
+        """Compare formulas or words: the last step, which always has a result."""
+        is_letter = bool(reading.expected and reading.expected.by_letter and self.settings.normalize)
+        references, answer = reading.references, reading.answer or ""
+        if reading.expected and is_letter:
             # Without its option a letter is not a word to compare with.
-            references = [reference for reference in references if not name_option(reference, expected.options)]
+            references = [reference for reference in references if not name_option(reference, reading.expected.options)]
         if self.settings.metric == "math_verify":
-            return self._compare_mathematics(row, references, text, answer, extractor)
+            return self._compare_mathematics(reading.row, references, reading.text, answer, reading.extractor)
         score, threshold = self._compare_words(references, answer)
-        if score < threshold and is_letter and self.settings.normalize and not stated:
-            return invalid("no option recognised", answer[:_MAX_RAW])
-        return decided(score, threshold, **details)
+        if score < threshold and is_letter and not reading.stated_choice:
+            return invalid("no option recognised", reading.details["raw"])
+        return decided(score, threshold, **reading.details)
+
+    # The first step with a result decides. The whole answer comes first: a reference repeated word for word is correct, whatever it
+    # looks like; then what any extraction would have to see; then the extracted answer.
+    _steps: tuple[Callable[[LexicalJudge, _Reading], Label | _Undecided | None], ...] = (
+        _accept_identical_row,
+        _reject_unfinished,
+        _accept_identical_text,
+        _reject_blank,
+        _judge_content,
+        _reject_missing_answer,
+        _judge_choice,
+        _compare,
+    )
 
     def _decide_by_content(self, question: str, references: Sequence[str], text: str) -> Decision | None:
         """Compare objects, calls of tools and lists by their content; exact match wants nothing else in the answer."""
@@ -152,22 +257,6 @@ class LexicalJudge:
         if correct := next((decision for decision in decisions if decision and decision.correct), None):
             return correct if self.settings.metric == "exact_match" or parse_members(text) else None
         return decisions[0] if decisions and all(decisions) else None
-
-    @property
-    def _is_lenient(self) -> bool:
-        """An extraction that finds something in any answer; the others require a format."""
-        return not {"full_text", "last_number"}.isdisjoint(self.settings.extract)
-
-    def _extract(self, text: str, expected: Expectation | None) -> tuple[str | None, str]:
-        """Return the answer and the name of the extractor that found it; or None and the reason."""
-        for name in self.settings.extract:
-            if name == "choice":
-                answer = choices.extract_choice(write_letters(text, expected.labels), expected.options) if expected else None
-            else:
-                answer = _EXTRACTORS[name](text)
-            if answer is not None:
-                return answer, name
-        return None, f"no answer found by {', '.join(self.settings.extract)}"
 
     def _compare_words(self, references: Sequence[str], answer: str) -> tuple[float, float]:
         """Return the score of the reference that matches best, and the threshold."""
@@ -250,7 +339,7 @@ class LexicalJudge:
         numbers = [_integer(value) for value in (answer, *references)]
         if None not in numbers:
             return decided(float(numbers[0] in numbers[1:]), **details)
-        tail = (tuple(row.references), text[-_MAX_TAIL:]) if self._is_lenient and has_formulas(text[-_MAX_TAIL:]) else None
+        tail = (tuple(row.references), text[-_MAX_TAIL:]) if self.settings.is_lenient and has_formulas(text[-_MAX_TAIL:]) else None
         return _Undecided((tuple(references), answer), tail, extractor)
 
 
