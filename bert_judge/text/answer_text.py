@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from bert_judge.runtime.errors import InputError
+from bert_judge.text.dismissals import strip_dismissals
 from bert_judge.text.extraction import ANSWER, extract_final_answer, extract_reference, phrase_pattern
 from bert_judge.text.normalization import normalize_words, word_list
 from bert_judge.text.visible_text import has_tags, normalize_text, restore_characters, strip_reasoning, strip_tags
@@ -20,6 +21,9 @@ _INDENT = r"[^\S\n]{0,3}[#*_>-]{0,4}[^\S\n]?"
 # GSM8K's mark before a number that is all of its line.
 _HASHES = re.compile(r"^####[^\S\n]*[-+−$€£]?\.?\d[\d,.]*[^\S\n]?%?[^\S\n]*$", re.MULTILINE)
 _WORD = re.compile(r"\w+")
+# The mark of a list, not a minus sign.
+_BULLET = re.compile(r"^[^\S\n]*-[^\S\n]+(?=[$€£]?\d)", re.MULTILINE)
+_MINUS = re.compile(r"[-−]")
 
 
 def read_answer(question: str, references: Sequence[str], candidate: str) -> str | None:
@@ -32,7 +36,9 @@ def read_answer(question: str, references: Sequence[str], candidate: str) -> str
         return None
     if "<" in text and not any(map(has_tags, references)):
         text = strip_tags(text)
-    return _strip_remarks(question, _cut_run_on(question, text))
+    if "- " in text and not any(map(_MINUS.search, references)):
+        text = _BULLET.sub("", text)
+    return strip_dismissals(references, _strip_remarks(question, _cut_run_on(question, text)))
 
 
 def read_references(references: Sequence[str], answer: str) -> list[str]:

@@ -14,6 +14,8 @@ LISTS = [
     ("Which metal?", ["iron"], "zinc\niron\nlead"),
     ("Which year?", ["1912"], "1910, 1911, 1912"),
     ("Which city?", ["Lyon"], "Paris | Lyon | Nice"),
+    ("Who wrote it?", ["Harper Lee"], "Here are all that fit: Oscar Wilde / George Eliot / Harper Lee."),
+    ("Where is it?\n(A) Asia\n(B) Africa", ["B", "Africa"], "Oceania, Africa, South America or Asia"),
     ("Capital of Australia?", ["Canberra"], "One of: Sydney, Canberra, Melbourne, Perth"),
 ]
 ANSWERS = [
