@@ -5,8 +5,9 @@
     BERT_JUDGE_DATA=… python benchmarks/train_general.py --measure [FOLDER] [--test-rows N]
     BERT_JUDGE_DATA=… python benchmarks/train_general.py --set-rules FOLDER
 
-Datasets and labels are those of configs/general.yaml, built by the workflow. The encoder goes on from that of the judge in the
-package, or from a backbone (`--start`). Training has four stages, and a run that was killed goes on with the one that it was in:
+Datasets and labels are those of configs/general.yaml, built by the workflow. The encoder goes on from that of version 1, which is
+in the history of the repository, or from a backbone (`--start`), with the training settings of the configuration. Training has four
+stages, and a run that was killed goes on with the one that it was in:
 
 1. sources that the start does not know are divided into folds, and for each fold an encoder and trees are trained without its
    sources;
@@ -27,8 +28,11 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import io
 import shutil
+import subprocess
 import sys
+import tarfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -48,7 +52,7 @@ from bert_judge.assets.prepare import GENERAL, local_folder
 from bert_judge.config import Input, Training
 from bert_judge.config import files as config_files
 from bert_judge.encoder.checkpoint import StackerWeights
-from bert_judge.encoder.judge_folder import JUDGE_FILE, METRICS, find_folder, hash_rows, write_seen_rows
+from bert_judge.encoder.judge_folder import JUDGE_FILE, METRICS, hash_rows, write_seen_rows
 from bert_judge.encoder.torch_model import round_weights
 from bert_judge.judges.bert import stacker
 from bert_judge.judges.bert.judge import BERTJudge
@@ -73,11 +77,13 @@ HUMAN = (
 )
 # Files of one kind are left out together.
 SAME_KIND = (("gsm8k_gpt3", "gsm8k_44", "math_level5", "cot"), ("mmlu_pro", "mmlu_letters"), ("hotpotqa", "hotpot_memory"))
-# Sources of version 1, from which version 2 goes on.
+# The last commit that has version 1 in the package, and the sources of that version.
+VERSION_1_COMMIT = "3758fa6"
 VERSION_1 = (
     *("nq_open", "truthfulqa", "gsm8k_gpt3", "gsm8k_44", "math_level5", "mmlu_pro", "mmlu_letters", "cot", "tatqa", "hotpotqa"),
     *("scientsbank", "shroom", "asqa"),
 )
+# Of an encoder that goes on from version 1.
 TRAINING = {"epochs": 1.0, "learning_rate": 5e-5}
 HELD_OUT_ROWS = 400
 # Labelled answers per file on which rule modules are measured.
@@ -101,7 +107,7 @@ class Mix:
     pairs: int
 
 
-FOLD_MIX, FINAL_MIX = Mix(1_500, 5_000, 6_000), Mix(3_300, 15_000, 10_000)
+FOLD_MIX, FINAL_MIX = Mix(1_500, 5_000, 6_000), Mix(3_300, 20_000, 10_000)
 
 
 @dataclass(frozen=True)
@@ -139,7 +145,7 @@ class HeldOut:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--cores", type=int, default=2)
-    parser.add_argument("--start", help="judge or backbone to go on from; the judge in the package by default")
+    parser.add_argument("--start", help="backbone to go on from; version 1 of the judge by default")
     parser.add_argument("--output", type=Path, default=WORK / "judge")
     parser.add_argument("--leave-sources", type=int, metavar="FOLDS", help="measure on sources left out, and stop")
     parser.add_argument("--measure", nargs="?", const=GENERAL, metavar="FOLDER", help="measure a judge instead of training one")
@@ -156,7 +162,8 @@ def main() -> int:
     run = config_files.load([CONFIG])
     if options.measure is None:
         spec = build_plan(run, [CONFIG]).training_spec(JUDGE)
-        spec = {**spec, "backbone": options.start or GENERAL, "training": {**spec["training"], **TRAINING}}
+        training = spec["training"] if options.start else {**spec["training"], **TRAINING}
+        spec = {**spec, "backbone": options.start or f"{GENERAL} at {VERSION_1_COMMIT}", "training": training}
         train(run, spec, options.leave_sources or 2, options.cores, None if options.leave_sources else options.output)
     if not options.leave_sources:
         build_test_tables(run, options.cores)
@@ -271,10 +278,20 @@ def build_test_tables(run: Run, cores: int) -> None:
 
 
 def find_start(spec: Spec) -> Path:
-    folder = find_folder(spec["backbone"]) if spec["backbone"] == GENERAL else local_folder(spec["backbone"])
-    if folder is None:
-        raise SystemExit(f"{spec['backbone']}: not on this machine")
-    return folder
+    """Return the folder of the backbone, or that of version 1, written from the history."""
+    backbone: str = spec["backbone"]
+    if not backbone.endswith(VERSION_1_COMMIT):
+        if (folder := local_folder(backbone)) is None:
+            raise SystemExit(f"{backbone}: not on this machine")
+        return folder
+    folder, path = WORK / "version_1", "bert_judge/judges/bert/general"
+    if not (folder / path / JUDGE_FILE).is_file():
+        archive = subprocess.run(["git", "archive", VERSION_1_COMMIT, path], stdout=subprocess.PIPE)
+        if archive.returncode:
+            raise SystemExit(f"commit {VERSION_1_COMMIT}, which has version 1, is missing: clone the repository with its history")
+        with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
+            files.extractall(folder, filter="data")
+    return folder / path
 
 
 def train_encoder(spec: Spec, start: Path, rows: pd.DataFrame) -> Path:

@@ -5,4 +5,4 @@ Raise it with every change of what a rule returns; the golden test fails until t
 no new version and relabels nothing.
 """
 
-TEXT_VERSION = 5
+TEXT_VERSION = 6
