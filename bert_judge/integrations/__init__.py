@@ -1,4 +1,5 @@
-"""Judges in other programs: metrics of lm-evaluation-harness and lighteval, a scorer of inspect_ai, a reward for TRL, any table.
+"""Judges in other programs: metrics of lm-evaluation-harness, lighteval and evaluate, a scorer of inspect_ai, a reward for TRL,
+any table.
 
 This module is what they share: a judge by name, loaded once, and labels for plain texts.
 """
@@ -6,6 +7,7 @@ This module is what they share: a judge by name, loaded once, and labels for pla
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from bert_judge.judges.protocol import Label
@@ -13,6 +15,9 @@ from bert_judge.labels import judge_loading
 from bert_judge.labels.judge_loading import NamedJudge
 from bert_judge.labels.judging import READ_PLAIN, judge_records
 from bert_judge.runtime.logs import disable_progress_bars
+
+# What `evaluate.load` takes.
+EVALUATE_METRIC = str(Path(__file__).with_name("judge_metric"))
 
 
 @lru_cache(maxsize=8)

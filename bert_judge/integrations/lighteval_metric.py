@@ -1,6 +1,6 @@
 """A judge as a metric of lighteval: all answers of a task are judged together.
 
-Needs lighteval, which pins another release of latex2sympy2_extended than Math-Verify: see docs/ecosystem.md.
+Needs lighteval, which pins another release of latex2sympy2_extended than Math-Verify: see docs/use_it_from.md.
 """
 
 from __future__ import annotations

@@ -127,7 +127,7 @@ def read_templates(file: Path | None = None) -> dict[str, Template]:
         except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
             raise InputError(f"--templates {path}: cannot be read as YAML: {' '.join(str(error).split())}") from error
         if not isinstance(entries, dict):
-            raise InputError(f"--templates {path}: expected name → template, as in docs/ecosystem.md")
+            raise InputError(f"--templates {path}: expected name → template, as in docs/use_it_from.md")
         for name, entry in entries.items():
             try:
                 templates[str(name)] = Template.model_validate(entry)

@@ -40,6 +40,30 @@ def test_the_harness_scores_with_a_judge(tmp_path: Path) -> None:
     assert json.loads(path.read_text("utf-8"))["results"]["judged_sums"]["bert_judge,none"] == 0.5
 
 
+def test_a_task_of_the_package_scores_with_a_judge(tmp_path: Path) -> None:
+    """`gsm8k_judged` as it is, on documents in a file."""
+    shipped = run("-m", "bert_judge.integrations.lm_eval_metric", folder=tmp_path)
+    data = jsonl(
+        tmp_path / "data.jsonl", [{"question": "2 + 2?", "answer": "2+2=4\n#### 4"}, {"question": "Say.", "answer": "lol"}]
+    )
+    task = {
+        "include": f"{shipped}/gsm8k_judged.yaml",
+        "task": "mine",
+        "num_fewshot": 0,
+        "dataset_path": "json",
+        "dataset_name": None,
+    }
+    task |= {"dataset_kwargs": {"data_files": {"train": str(data), "test": str(data)}}}
+    (tmp_path / "tasks").mkdir()
+    (tmp_path / "tasks" / "mine.yaml").write_text(yaml.safe_dump(task), "utf-8")
+    command = (*HARNESS, "--tasks", "mine", "--include_path", tmp_path / "tasks", "--output_path", tmp_path / "out")
+    run(*command, folder=tmp_path, HF_HOME=str(tmp_path / "home"), BERT_JUDGE="contains")
+    [path] = (tmp_path / "out").rglob("results_*.json")
+    assert json.loads(path.read_text("utf-8"))["results"]["mine"]["bert_judge,none"] == 0.5
+    listed = run("-m", "lm_eval", "ls", "tags", "--include_path", shipped, folder=tmp_path, HF_HOME=str(tmp_path / "home"))
+    assert "judged" in listed
+
+
 def test_the_harness_prints_the_table_of_an_export(tmp_path: Path) -> None:
     row = {"question": "a?", "references": ["a"], "candidate": "a", "model": "org/m", "task": "gsm8k_test"}
     scored = jsonl(tmp_path / "scored.jsonl", [row | {"verdict": "correct", "score": 0.9, "reason": ""}] * 3)

@@ -17,6 +17,7 @@ from bert_judge.config import Training
 from bert_judge.integrations import lm_eval_metric
 from bert_judge.integrations.reward import JudgeReward, judge_reward
 from bert_judge.judges.bert.judge import BERTJudge
+from bert_judge.runtime.errors import InputError
 
 ROOT = Path(__file__).parents[3]
 
@@ -88,6 +89,34 @@ def test_rewards_of_texts_and_of_conversations() -> None:
     assert reward([talk, talk], answers, references=[["B"], ["B"]]) == [1.0, 0.0]
     named = JudgeReward("contains", references="gold", question="asked")
     assert named(["x"], ["ü"], gold=["ü"], asked=["q"]) == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("document", "expected"),
+    [
+        ({"question": "2 + 2?", "answer": "2+2=4\n#### 4"}, ("2 + 2?", ["4"])),
+        ({"question": "Who?", "answer": ["Bell", "A. G. Bell"]}, ("Who?", ["Bell", "A. G. Bell"])),
+        ({"problem": "1/2?", "solution": "It is $\\boxed{0.5}$.", "level": "1"}, ("1/2?", ["0.5"])),
+        (
+            {"question": "Who?", "question_id": "t", "answer": {"value": "Sun", "aliases": ["the Sun"]}},
+            ("Who?", ["Sun", "the Sun"]),
+        ),
+    ],
+)
+def test_a_document_of_the_harness_is_read_by_usual_names(document: dict[str, object], expected: tuple[str, list[str]]) -> None:
+    judged = lm_eval_metric.process_results(document, [["It is so."]])[lm_eval_metric.METRIC]
+    assert (judged.question, judged.references, judged.candidate) == (*expected, "It is so.")
+
+
+def test_a_document_without_references_is_refused() -> None:
+    with pytest.raises(InputError, match="record_answer"):
+        lm_eval_metric.process_results({"text": "a", "url": "b"}, ["c"])
+
+
+def test_the_harness_metric_takes_its_judge_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    items = [lm_eval_metric.JudgedDoc("q", ["Paris"], "In Paris, I think")]
+    monkeypatch.setenv(lm_eval_metric.JUDGE_VARIABLE, "contains")
+    assert lm_eval_metric.accuracy(items) == 1 and lm_eval_metric.accuracy(items, "exact_match") == 0
 
 
 def test_the_metric_of_the_harness_judges_all_documents_at_once() -> None:
