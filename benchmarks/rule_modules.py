@@ -18,7 +18,9 @@ from pathlib import Path
 
 import pandas as pd
 import yaml
+from general_tables import MODULES as TABLE
 
+from bert_judge import tables
 from bert_judge.text.rules import MODULES, Decision, decide
 
 CONFIG = Path("configs/general.yaml")
@@ -37,6 +39,7 @@ def main() -> None:
     decisions = measure_modules(options.rows)
     table = summarize(decisions)
     print(table.to_markdown())
+    tables.write_json(TABLE, {"lines": table.reset_index().to_dict("records")})
     print(f"\nlog-odds that the others are right: {common_log_odds(table)}")
     for (module, verdict), rows in decisions[decisions["error"]].groupby(["module", "verdict"]):
         for row in rows.sample(min(options.examples, len(rows)), random_state=0).to_dict("records"):

@@ -21,7 +21,8 @@ stages, and a run that was killed goes on with the one that it was in:
 `--leave-sources` stops after the folds and prints accuracy in %, macro-F1, AUROC and expected calibration error per source left
 out, beside rules with fixed thresholds; weights and calibration of a fold are those fitted on the other folds. `--measure` trains
 nothing; without a folder it takes the judge in the package. `--set-rules` lets the rule modules decide for a judge that
-`rule_modules.py` finds good enough, under the rules about texts of today, and changes nothing else.
+`rule_modules.py` finds good enough, under the rules about texts of today, and changes nothing else. `general_tables.py` writes what
+was measured into the documentation.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ import human_agreement
 import numpy as np
 import pandas as pd
 import torch
+from general_tables import LEFT_OUT, MEASURED, WORK
 from human_agreement import Run
 from rule_modules import common_log_odds, measure_modules, summarize
 from scipy.special import expit
@@ -68,7 +70,6 @@ from bert_judge.text.features import FeatureExtractor
 
 CONFIG = Path("configs/general.yaml")
 JUDGE, PAIRS = "bert", "inference_pairs"
-WORK = Path("results/.work/general")
 RULES = ("contains_lenient", "rouge_l_recall_lenient", "token_f1_lenient")
 # Labelled by people; the labels of the other files come from language models and rules.
 HUMAN = (
@@ -167,7 +168,7 @@ def main() -> int:
         train(run, spec, options.leave_sources or 2, options.cores, None if options.leave_sources else options.output)
     if not options.leave_sources:
         build_test_tables(run, options.cores)
-        print_tables(measure(BERTJudge(options.measure or options.output), run, options.test_rows))
+        print_tables(measure(BERTJudge(options.measure or options.output), run, options.test_rows), MEASURED)
     return 0
 
 
@@ -183,7 +184,7 @@ def train(run: Run, spec: Spec, num_folds: int, cores: int, output: Path | None)
         encoder = train_encoder(spec, start, draw_rows(data.train[inside], pairs.train, old_sources, FOLD_MIX))
         rows = data.real[data.real["source"].isin(sources)]
         held_out.append(predict(BERTJudge(encoder), fit_trees(data.train[inside], features[inside]), rows))
-    print_tables(measure_held_out(run, held_out))
+    print_tables(measure_held_out(run, held_out), LEFT_OUT)
     if output is None:
         return
     judge = BERTJudge(train_encoder(spec, start, draw_rows(data.train, pairs.train, old_sources, FINAL_MIX)))
@@ -391,13 +392,18 @@ def cell(correct: np.ndarray, scores: np.ndarray, threshold: float, calibrated: 
     return [100 * metrics["accuracy"], metrics["macro_f1"], auroc, *([metrics["ece"]] if calibrated else [])]
 
 
-def print_tables(lines: Sequence[dict[str, Any]]) -> None:
+def print_tables(lines: Sequence[dict[str, Any]], path: Path) -> None:
+    """Print the lines of both kinds of labels with their means, and write them for `general_tables.py`."""
     frame = pd.DataFrame(lines)
     human = frame["source"].isin(HUMAN)
     print("\naccuracy in %; macro-F1; AUROC; calibration error\n")
-    for title, part in (("Labels by people", frame[human]), ("Labels by language models and rules", frame[~human])):
-        columns = part.drop(columns="source")
-        print(f"{title}:\n\n{pd.concat([columns, mean_line(columns)]).map(as_text).to_markdown(index=False)}\n", flush=True)
+    written = []
+    for is_human, title in ((True, "Labels by people"), (False, "Labels by language models and rules")):
+        part = frame[human == is_human].drop(columns="source")
+        part = pd.concat([part, mean_line(part)])
+        print(f"{title}:\n\n{part.map(as_text).to_markdown(index=False)}\n", flush=True)
+        written += part.assign(human=is_human).to_dict("records")
+    tables.write_json(path, {"lines": written})
 
 
 def mean_line(frame: pd.DataFrame) -> pd.DataFrame:

@@ -1,0 +1,184 @@
+"""Write the measured numbers of the judge in the package into its card, README.md and docs/results.md.
+
+    python benchmarks/general_tables.py
+
+Reads what `train_general.py` and `rule_modules.py` left in `results/.work/general`, and replaces each table behind a mark
+`<!-- general: NAME -->`. The text between the tables is written by hand.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from bert_judge.assets.prepare import GENERAL_FOLDER
+from bert_judge.encoder.judge_folder import METRICS
+
+WORK = Path("results/.work/general")
+MEASURED, LEFT_OUT, MODULES = WORK / "measured.json", WORK / "left_out.json", WORK / "rule_modules.json"
+CARD = GENERAL_FOLDER / "README.md"
+PAGES = (CARD, Path("docs/results.md"), Path("README.md"))
+RULES = {
+    "contains_lenient": "`contains`",
+    "rouge_l_recall_lenient": "`rouge_l_recall` ≥ 0.5",
+    "token_f1_lenient": "`token_f1` ≥ 0.3",
+}
+NAMES = {
+    "nq_open_test": "NQ-open",
+    "truthfulqa_test": "TruthfulQA",
+    "scientsbank_domains_test": "SciEntsBank, unseen domains",
+    "scientsbank_questions_test": "SciEntsBank, unseen questions",
+    "shroom_definition_test": "SHROOM definitions",
+    "shroom_paraphrase_test": "SHROOM paraphrases",
+    "shroom_translation_test": "SHROOM translations",
+    "asqa_test": "ASQA long answers",
+    "summedits_test": "SummEdits summaries",
+    "begin_test": "BEGIN replies",
+    "factcheckgpt_test": "FactcheckGPT claims",
+    "protoqa_test": "ProtoQA survey answers",
+    "chatprotect_test": "ChatProtect sentences",
+    "gsm8k_gpt3_test": "GSM8K, GPT-3",
+    "gsm8k_44_test": "GSM8K, 44 models",
+    "math_level5_test": "MATH level 5",
+    "mmlu_pro_test": "MMLU-Pro",
+    "mmlu_letters_test": "MMLU letters",
+    "cot_arithmetic_test": "chains of thought: arithmetic",
+    "cot_choice_test": "chains of thought: AQuA",
+    "cot_clutrr_test": "chains of thought: CLUTRR",
+    "cot_strategyqa_test": "chains of thought: StrategyQA",
+    "tatqa_test": "TAT-QA",
+    "hotpotqa_test": "HotpotQA",
+    "longmemeval_test": "LongMemEval",
+    "mathvista_test": "MathVista",
+    "halluqa_test": "HalluQA (Chinese)",
+    "simpleqa_czech_test": "SimpleQA (Czech)",
+    "gaokao_test": "GAOKAO (Chinese)",
+    "chemlit_test": "ChemLit",
+    "bixbench_test": "BixBench",
+    "genegpt_test": "GeneGPT",
+    "hotpot_memory_test": "HotpotQA, memory systems",
+    "beam_frames_test": "BEAM, FRAMES",
+}
+# Accuracy of version 1 in %, on the same answers.
+VERSION_1 = {
+    **{"nq_open_test": 92.6, "truthfulqa_test": 77.8, "scientsbank_questions_test": 71.4, "scientsbank_domains_test": 73.2},
+    **{"shroom_definition_test": 68.3, "shroom_translation_test": 72.5, "shroom_paraphrase_test": 72.1, "asqa_test": 76.5},
+    **{"tatqa_test": 93.7, "hotpotqa_test": 98.8, "gsm8k_gpt3_test": 99.2, "gsm8k_44_test": 99.9, "math_level5_test": 99.9},
+    **{"mmlu_pro_test": 99.3, "mmlu_letters_test": 99.4, "cot_arithmetic_test": 99.8, "cot_choice_test": 100.0},
+    **{"cot_clutrr_test": 93.2, "cot_strategyqa_test": 99.8},
+}
+# Rows of the README: files left out, then tasks on new questions.
+UNSEEN = {
+    "protoqa": "ProtoQA, survey answers",
+    "factcheckgpt": "FactcheckGPT, claims",
+    "begin": "BEGIN, replies",
+    "summedits": "SummEdits, summaries with one edited word",
+}
+KNOWN = {
+    "nq_open_test": "NQ-open, short answers of five systems",
+    "truthfulqa_test": "TruthfulQA, sentences",
+    "scientsbank_domains_test": "SciEntsBank, explanations, unseen domains",
+    "shroom_translation_test": "SHROOM, translations by models",
+    "asqa_test": "ASQA, long answers",
+}
+Line = dict[str, Any]
+
+
+def main() -> int:
+    tables = {
+        "measured, people": lambda: files(MEASURED, human=True),
+        "measured, others": lambda: files(MEASURED, human=False),
+        "left out, people": lambda: files(LEFT_OUT, human=True),
+        "left out, others": lambda: files(LEFT_OUT, human=False),
+        "rule modules": rule_modules,
+        "kinds": kinds,
+        "in short": in_short,
+    }
+    for page in PAGES:
+        text = page.read_text("utf-8")
+        for name, make in tables.items():
+            text = replace_table(text, name, make)
+        page.write_text(text, "utf-8")
+    return 0
+
+
+def replace_table(text: str, name: str, make: Callable[[], list[str]]) -> str:
+    mark = f"<!-- general: {name} -->\n\n"
+    if mark not in text:
+        return text
+    before, after = text.split(mark)
+    table = "\n".join(make())
+    # A function, because a table has backslashes.
+    return before + mark + re.sub(r"\A(?:\|.*\n)+", lambda _: f"{table}\n", after)
+
+
+def files(path: Path, human: bool) -> list[str]:
+    """Return a table of the files that people labelled, or of the others, with the mean."""
+    chosen = [line for line in read(path) if line["human"] is human]
+    is_measured = path == MEASURED
+    head = ["file", "answers", "correct", "**general**" if is_measured else "trained without it"]
+    rows = [file_row(line, is_measured) for line in chosen]
+    return markdown([*head, *(["version 1, accuracy"] if is_measured else []), *RULES.values()], rows)
+
+
+def file_row(line: Line, is_measured: bool) -> list[str]:
+    name = "mean" if line["task"] == "mean" else NAMES.get(line["task"]) or NAMES[f"{line['task']}_test"]
+    version_1 = [f"{VERSION_1[line['task']]:.1f}" if line["task"] in VERSION_1 else "–"] if is_measured else []
+    rules = [numbers(line[rule]) for rule in RULES]
+    return [name, f"{line['answers']:,}", line["correct"], f"**{numbers(line['judge'])}**", *version_1, *rules]
+
+
+def numbers(cell: Sequence[float]) -> str:
+    return "; ".join([f"{cell[0]:.1f}", *(f"{value:.3f}" for value in cell[1:])])
+
+
+def rule_modules() -> list[str]:
+    head = ["module", "verdict", "decisions", "contradict the label", "decides"]
+    rows = [
+        [row["module"], row["verdict"], f"{row['decisions']:,}", str(row["errors"]), "yes" if row["decides"] else "no"]
+        for row in read(MODULES)
+    ]
+    return markdown(head, rows)
+
+
+def kinds() -> list[str]:
+    """Return a table of the kinds of answers in files left out."""
+    by_kind = json.loads((GENERAL_FOLDER / METRICS).read_text("utf-8"))["unseen_kinds"]
+    rows = [[kind, f"{row['n']:,.0f}", f"{100 * row['accuracy']:.1f}", f"{row['auroc']:.3f}"] for kind, row in by_kind.items()]
+    return markdown(["kind", "answers", "accuracy", "AUROC"], rows)
+
+
+def in_short() -> list[str]:
+    left_out, measured = ({line["task"]: line for line in read(path)} for path in (LEFT_OUT, MEASURED))
+    lines = [(f"not trained on: {name}", left_out[task]) for task, name in UNSEEN.items()]
+    rows = [short_row(name, line) for name, line in [*lines, *((name, measured[task]) for task, name in KNOWN.items())]]
+    return markdown(["AUROC; accuracy in %", "`general`", "best of three fixed rules"], rows)
+
+
+def short_row(name: str, line: Line) -> list[str]:
+    """Return AUROC and accuracy of the judge, and the best of the rules; the higher one of each is bold."""
+    cells: tuple[list[str], list[str]] = ([], [])
+    for measure, form in ((2, ".3f"), (0, ".1f")):
+        values = (line["judge"][measure], max(line[rule][measure] for rule in RULES))
+        for cell, value in zip(cells, values, strict=True):
+            text = f"{value:{form}}".removeprefix("0")
+            cell.append(f"**{text}**" if value == max(values) else text)
+    return [f"{name} ({line['answers']:,})", *("; ".join(cell).replace("**; **", "; ") for cell in cells)]
+
+
+def read(path: Path) -> list[Line]:
+    if not path.is_file():
+        raise SystemExit(f"{path} is missing: run benchmarks/train_general.py and benchmarks/rule_modules.py")
+    return list(json.loads(path.read_text("utf-8"))["lines"])
+
+
+def markdown(head: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
+    head = list(head)
+    return [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
