@@ -52,7 +52,7 @@ def tune(
             **({"gradient_checkpointing": True} if settings.gradient_checkpointing else {}),
         ),
         train_dataset=Subset(cast(Any, examples), order),
-        data_collator=partial(_collate, pad_id=loaded.pad_id),
+        data_collator=partial(collate, pad_id=loaded.pad_id),
     )
     metrics = run_trainer(trainer, sum(len(examples[index]) for index in order), Path(work_folder))
     return model, metrics
@@ -91,15 +91,20 @@ def load_adapter(model: Any, folder: Path) -> Any:
         raise InputError(f"{folder}: not an adapter of its base model: {' '.join(str(error).split())[:300]}") from error
 
 
-def _collate(batch: Sequence[Example], pad_id: int) -> dict[str, Any]:
-    """Pad on the left, so that the completions end together and only their logits are computed: `labels` covers these only."""
-    width, longest = max(map(len, batch)), max(len(example.completion) for example in batch)
+def collate(batch: Sequence[Example], pad_id: int) -> dict[str, Any]:
+    """Pad on the right, and compute the logits from the end of the shortest prompt on: `labels` covers these only.
+
+    Padding on the left would leave tokens that attend to nothing, and of these some kernels for GPUs return gradients that are
+    not finite: on an H100, three trainings of SmolLM2 in bfloat16 ended after 50 to 300 steps.
+    """
+    width, shortest = max(map(len, batch)), min(len(example.prompt) for example in batch)
     ids = torch.full((len(batch), width), pad_id)
     mask = torch.zeros_like(ids)
-    labels = torch.full((len(batch), longest + 1), IGNORE_INDEX)
+    labels = torch.full_like(ids, IGNORE_INDEX)
     for row, example in enumerate(batch):
-        ids[row, width - len(example) :] = torch.tensor(example.prompt + example.completion)
-        mask[row, width - len(example) :] = 1
-        labels[row, longest + 1 - len(example.completion) :] = torch.tensor(example.completion)
-    positions = (mask.cumsum(dim=1) - 1).clamp(min=0)
-    return {"input_ids": ids, "attention_mask": mask, "position_ids": positions, "labels": labels, "logits_to_keep": longest + 1}
+        ids[row, : len(example)] = torch.tensor(example.prompt + example.completion)
+        mask[row, : len(example)] = 1
+        labels[row, len(example.prompt) : len(example)] = torch.tensor(example.completion)
+    # The logits of a token predict the next one.
+    kept = width - shortest + 1
+    return {"input_ids": ids, "attention_mask": mask, "labels": labels[:, -kept:], "logits_to_keep": kept}
