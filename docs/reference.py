@@ -1,4 +1,4 @@
-"""Generate the JSON schema and the reference in this folder from the configuration models; docstrings of keys are descriptions.
+"""Generate the JSON schema and the reference from the configuration models; docstrings of keys are descriptions.
 
 `python docs/reference.py` writes both files; a test fails if one of them is out of date.
 """
@@ -13,7 +13,9 @@ from typing import Any
 from bert_judge.config.validation import Fragment, block_name, value_schema
 from bert_judge.plan import configuration
 
-SCHEMA_FILE, REFERENCE_FILE = (Path(__file__).with_name(name) for name in ("config.schema.json", "configuration.md"))
+REFERENCE_FILE = Path(__file__).with_name("configuration.md")
+# Snakemake's catalog looks for YAML here; JSON is YAML.
+SCHEMA_FILE = Path(__file__).parents[1] / "workflow" / "schemas" / "config.schema.yaml"
 BEGIN, END = "<!-- reference: begin (written by `python docs/reference.py`) -->", "<!-- reference: end -->"
 PLAIN = {"string", "integer", "number", "boolean"}
 SIMPLE = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false", "null": "nothing"}

@@ -23,6 +23,18 @@ def rules() -> Iterator[tuple[str, str]]:
                 yield header[1] or header[2], block
 
 
+def test_the_rules_in_the_picture_exist() -> None:
+    [picture] = re.findall(r"```mermaid\n(.*?)```", (ROOT / "docs" / "running.md").read_text("utf-8"), re.DOTALL)
+    names = set(re.findall(r"\w+", picture.removeprefix("flowchart LR").replace("-->", "")))
+    assert {"build_task", "build_report"} <= names <= {*dict(rules()), "all"}
+
+
+def test_the_page_on_profiles_names_every_file() -> None:
+    page = (ROOT / "profiles" / "README.md").read_text("utf-8")
+    files = {str(path.relative_to(ROOT / "profiles")) for path in (ROOT / "profiles").glob("*/*")}
+    assert set(re.findall(r"\]\((?!\.\.)([^)]+)\)", page)) == files
+
+
 @pytest.mark.parametrize("path", PROFILES, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_the_rules_of_a_profile_exist(path: Path) -> None:
     profile = yaml.safe_load(path.read_text("utf-8"))

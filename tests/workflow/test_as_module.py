@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from pathlib import Path
 
@@ -70,15 +69,19 @@ def test_faults_of_its_part_stop_the_outer_workflow(tmp_path: Path) -> None:
     assert ended.code != 0 and "gold: 'nobody' is not defined under judges" in ended.text and "Traceback" not in ended.text
 
 
-def test_the_workflow_of_a_catalogue_with_the_configuration_of_its_page(tmp_path: Path) -> None:
-    [configuration] = re.findall(r"```yaml\n(.*?)```", (PROJECT / "config/README.md").read_text("utf-8"), re.DOTALL)
+def test_the_workflow_of_a_catalogue_with_the_configuration_of_its_folder(tmp_path: Path) -> None:
     for name, content in [
-        ("config/config.yaml", configuration),
+        ("config/config.yaml", (PROJECT / "config/config.yaml").read_text("utf-8")),
         ("workflow/Snakefile", DEPLOYED.format(snakefile=str(PROJECT / "workflow/Snakefile"))),
     ]:
         (tmp_path / name).parent.mkdir()
         (tmp_path / name).write_text(content)
     assert {"Scores of solid on facts_test", "Standings"} <= Workspace(tmp_path).planned()
+
+
+def test_the_test_run_of_a_catalogue(tmp_path: Path) -> None:
+    shutil.copyfile(PROJECT / ".test/config.yaml", tmp_path / "config.yaml")
+    assert {"Scores of solid on facts_test", "Standings"} <= Workspace(tmp_path).planned("--snakefile", str(PROJECT / "Snakefile"))
 
 
 def test_both_snakefiles_are_one_workflow(tmp_path: Path) -> None:

@@ -48,7 +48,11 @@ def test_the_schema_knows_the_words_of_the_file() -> None:
     assert "source" not in schema["$defs"]["ImportedModel"]["properties"]
 
 
-@pytest.mark.parametrize("path", [ROOT / "config.yaml", *sorted((ROOT / "configs").glob("*.yaml"))], ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path",
+    [ROOT / "config.yaml", ROOT / ".test/config.yaml", ROOT / "config/config.yaml", *sorted((ROOT / "configs").glob("*.yaml"))],
+    ids=lambda path: path.name,
+)
 def test_every_configuration_names_its_schema(path: Path) -> None:
     first = path.read_text("utf-8").splitlines()[0]
     named = re.fullmatch(r"# yaml-language-server: \$schema=(\S+)", first)

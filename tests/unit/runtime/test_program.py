@@ -1,13 +1,23 @@
 """The state of the program in the provenance of its tables."""
 
+import re
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+import yaml
 
 from bert_judge import __version__
 from bert_judge.runtime import program as module
 from bert_judge.runtime.program import commit, packages, program
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_the_version_is_the_same_wherever_it_is_named() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))["version"]
+    [newest, *_] = re.findall(r"^## (\S+?),? ", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+    assert (citation, newest) == (__version__, __version__)
 
 
 def test_two_states_of_one_version_have_different_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
