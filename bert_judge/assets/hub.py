@@ -20,7 +20,7 @@ from bert_judge.runtime.errors import InputError
 
 log = logging.getLogger(__name__)
 
-NO_NETWORK = "run the prepare stage where there is a network and share HF_HOME, or put the {kind}'s folder under {shelf}/"
+NO_NETWORK = "download it where there is a network and share the cache (HF_HOME), or put the {kind}'s folder under {shelf}/"
 # Kind of repository → the environment variable of its folder of local copies, and the prefix of its page on the hub.
 SHELVES = {"model": "LOCAL_MODELS_DIR", "dataset": "LOCAL_DATASETS_DIR"}
 PAGES = {"model": "", "dataset": "datasets/"}

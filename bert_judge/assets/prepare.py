@@ -126,7 +126,7 @@ def resolve_files(name: str, config: str | None = None, split: str | None = None
     """
     if not name.startswith(HUB_PREFIX):
         if config or split:
-            raise InputError(f"{name}: a file has neither configurations nor splits; leave out --config and --split")
+            raise InputError(f"{name}: a file has neither subsets nor splits; leave out --subset and --split")
         return [Path(name)]
     repository, _, revision = name.removeprefix(HUB_PREFIX).partition("@")
     if repository.count("/") != 1:

@@ -13,26 +13,35 @@ from bert_judge import __version__
 from bert_judge.runtime.errors import InputError, describe_missing
 from bert_judge.runtime.logs import escape_controls, limit_garbage_collection
 
-# Command → its function, or its group of commands, in this folder, and its line in `bert-judge --help`.
-COMMANDS = {
-    "score": ("score:score", "Score a file of answers: append verdict, score and reason columns."),
-    "predict": ("predict:app", "Judge a single answer, or JSON lines from a pipe."),
-    "import": ("import_files:import_", "Convert the output of other frameworks to rows."),
-    "export": ("export_files:export", "Export accuracies and verdicts in the formats of other programs."),
-    "push": ("export_files:push", "Write a judge as a folder for the hub, and upload it."),
-    "generate": ("generate:generate", "Generate a language model's answers to a file of questions."),
-    "label": ("score:label", "Label a file of answers with a teacher."),
-    "train": ("train:train", "Train a judge on a file of labelled answers."),
-    "serve": ("serve:serve", "Serve judges over HTTP and on a web page."),
-    "show": ("show:show", "Print what a file of a run contains and the settings that produced it."),
-    "standings": ("show:standings", "Print the accuracy of every model under every judge."),
-    "run": ("workflow:run", "Run a configuration: models, tasks, judges, report."),
-    "certify": ("measure:certify", "Test whether a judge is good enough, on a labelled sample that it never saw."),
-    "audit": ("workflow:audit", "Draw answers to label, read the labels, and say who is better and what to label next."),
-    "plan": ("workflow:plan", "Print what a run would do, and what it would cost."),
-    "check": ("workflow:check", "Validate a configuration."),
-    "attack": ("measure:attack", "Attack a judge with incorrect answers that claim to be correct."),
+# Heading in `bert-judge --help` → command → its function, or its group of commands, in this folder, and its line there.
+GROUPS = {
+    "Judge": {
+        "score": ("score:score", "Score a file of answers: append verdict, score and reason columns."),
+        "predict": ("predict:app", "Judge a single answer, or JSON lines from a pipe."),
+        "serve": ("serve:serve", "Serve judges over HTTP and on a web page."),
+    },
+    "Your own judge": {
+        "generate": ("generate:generate", "Generate a language model's answers to a file of questions."),
+        "label": ("score:label", "Label a file of answers with a teacher."),
+        "train": ("train:train", "Train a judge on a file of labelled answers."),
+        "certify": ("measure:certify", "Test whether a judge is good enough, on a labelled sample that it never saw."),
+        "attack": ("measure:attack", "Attack a judge with incorrect answers that claim to be correct."),
+        "push": ("export_files:push", "Write a judge as a folder for the hub, and upload it."),
+    },
+    "Grid of models and tasks": {
+        "check": ("workflow:check", "Validate a configuration."),
+        "plan": ("workflow:plan", "Print what a run would do, and what it would cost."),
+        "run": ("workflow:run", "Run a configuration: models, tasks, judges, report."),
+        "audit": ("audit:audit", "Draw answers to label, read the labels, and say who is better and what to label next."),
+        "standings": ("show:standings", "Print the accuracy of every model under every judge."),
+        "show": ("show:show", "Print what a file of a run contains and the settings that produced it."),
+    },
+    "Files": {
+        "import": ("import_files:import_", "Convert the output of other frameworks to rows."),
+        "export": ("export_files:export", "Export accuracies and verdicts in the formats of other programs."),
+    },
 }
+COMMANDS = {name: (function, line, group) for group, names in GROUPS.items() for name, (function, line) in names.items()}
 
 
 class _LazyCommand(TyperCommand):
@@ -58,7 +67,10 @@ class _Group(TyperGroup):
         return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> _LazyCommand | None:
-        return _LazyCommand(cmd_name, help=COMMANDS[cmd_name][1]) if cmd_name in COMMANDS else None
+        if cmd_name not in COMMANDS:
+            return None
+        _, line, group = COMMANDS[cmd_name]
+        return _LazyCommand(cmd_name, help=line, rich_help_panel=group)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         # typer suggests the nearest of `commands` for a misspelled one.
@@ -88,7 +100,7 @@ class _Group(TyperGroup):
 app = typer.Typer(
     cls=_Group,
     help="Score the answers of language models with a small trained judge, or run a grid of models and tasks.",
-    epilog="Start with: bert-judge score answers.csv",
+    epilog="Start with: bert-judge score --example",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

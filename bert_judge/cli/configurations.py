@@ -1,6 +1,6 @@
 """Configurations of small runs. `bert-judge check` and Snakemake accept them too."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,13 +37,7 @@ def training(
     start = {START: {"kind": "bert", "checkpoint": block["backbone"]}} if is_judge else {}
     return {
         "imports": {FILE: {"path": str(file.resolve()), "columns": dict(columns)}},
-        "models": {
-            "*" if "model" in columns else FILE: {
-                "generator": "imported",
-                "from": FILE,
-                **({} if "model" in columns else {"model_name": "*"}),
-            }
-        },
+        "models": _imported_models(columns),
         "tasks": {
             "train": [TRAIN],
             "test": [TEST],
@@ -69,6 +63,35 @@ def training(
         },
         "scorers": [LABELS, *RULE_BLOCKS, *start, judge],
         "gold": LABELS,
+    }
+
+
+def _imported_models(columns: Mapping[str, str]) -> dict[str, Any]:
+    """Configure the models of the file; without a column of them, all answers count as those of one."""
+    if "model" in columns:
+        return {"*": {"generator": "imported", "from": FILE}}
+    return {FILE: {"generator": "imported", "from": FILE, "model_name": "*"}}
+
+
+def audit(
+    file: Path, columns: Mapping[str, str], judge: str, block: Mapping[str, Any], sheets: Sequence[Path], size: int | None
+) -> Any:
+    """Configure an audit of the answers in a file.
+
+    Args:
+        columns: part → column of the file, as in `imports.<name>.columns`.
+        block: of the judge whose scores are corrected.
+        sheets: filled sheets of earlier rounds.
+        size: answers per model on the sheet; None: the default.
+    """
+    sample = {**({"labels": [str(path.resolve()) for path in sheets]} if sheets else {}), **({"size": size} if size else {})}
+    return {
+        "imports": {FILE: {"path": str(file.resolve()), "columns": dict(columns)}},
+        "models": _imported_models(columns),
+        "tasks": {"test": [FILE], "imported": {FILE: {"from": FILE}}},
+        "judges": {judge: dict(block)},
+        "scorers": [judge],
+        "audit": {"judge": judge, **sample},
     }
 
 

@@ -12,11 +12,11 @@ from bert_judge import tables
 from bert_judge.assets.prepare import GENERAL, GENERAL_FOLDER
 from bert_judge.cli.options import Force
 from bert_judge.cli.terminal import echo
-from bert_judge.labels.judge_loading import JUDGES
+from bert_judge.labels.judge_loading import JUDGES, trained_judges
 from bert_judge.report import result_formats, results
 from bert_judge.report.format import TABLE_FORMATS
 from bert_judge.report.results import AccuracyResult
-from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.errors import InputError, suggest
 from bert_judge.runtime.logs import disable_progress_bars
 
 # A file per model in a folder; the other formats are a single file.
@@ -125,6 +125,9 @@ def push(
     source = JUDGES / judge if (JUDGES / judge).is_dir() else Path(judge).expanduser()
     if judge == GENERAL:
         source = GENERAL_FOLDER
+    if not source.is_dir():
+        known_names = [GENERAL, *trained_judges(JUDGES)]
+        raise InputError(f"{judge}: no such folder, and no trained judge of that name in {JUDGES}; {suggest(judge, known_names)}")
     folder = output or Path("results/hub") / source.resolve().name
     disable_progress_bars()
     from bert_judge.report import hub_folder

@@ -44,12 +44,12 @@ def import_(
     model: Annotated[str | None, typer.Option(help="Model name, overriding the file's.")] = None,
     task: Annotated[str | None, typer.Option(help="Task name, overriding the file's.")] = None,
     pairs: Annotated[bool, typer.Option("--pairs", help="JudgeLM: write one row per pair of answers.")] = False,
-    config: Annotated[str | None, typer.Option(help="Configuration of a dataset on the hub.")] = None,
+    subset: Annotated[str | None, typer.Option(help="Subset (configuration) of a dataset on the hub.")] = None,
     split: Annotated[str | None, typer.Option(help="Split of a dataset on the hub. Default: train.")] = None,
     force: Force = False,
 ) -> None:
     """Convert the output of other frameworks to rows: question, references, candidate, model, task, label, id, attempt."""
-    paths = [path for name in files for path in resolve_files(name, config, split)]
+    paths = [path for name in files for path in resolve_files(name, subset, split)]
     if format not in (None, ROWS, *FRAMEWORKS):
         raise InputError(f"--format {format}: unknown; available: {', '.join(FRAMEWORKS)}, {ROWS}")
     companions = CompanionFiles(references, requests, scores)

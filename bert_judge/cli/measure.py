@@ -56,7 +56,7 @@ def attack(
     seed: Annotated[int, typer.Option(help="Seed of the question sample and of the attacks.")] = 0,
     question: Question = None,
     references: References = None,
-    configfile: ConfigFiles = None,
+    config: ConfigFiles = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Output folder. Default: results/attacks/trials/JUDGE/TASK.")
     ] = None,
@@ -65,7 +65,7 @@ def attack(
     if (task is None) == (answers is None):
         raise InputError("set either --answers FILE, a file with questions and references, or --task NAME, a task of a run")
     name = answers.stem if answers else Path(str(task)).stem if str(task).endswith(".parquet") else str(task)
-    reference = find_judge(judge, config_files=_config_files(judge, configfile), model=ATTACKS, task=name)
+    reference = find_judge(judge, config_files=_config_files(judge, config), model=ATTACKS, task=name)
     block = reference.kind.config.model_validate(reference.context.block, by_alias=True)
     if problem := reference.kind.attack_problem(block):
         raise InputError(f"--judge {judge}: {problem}")

@@ -32,16 +32,25 @@ Judges = Annotated[
 Threshold = Annotated[
     float | None, typer.Option(min=0, max=1, help="Lowest score that counts as correct. Default: the judge's own.")
 ]
-_ANSWERS = typer.Argument(help="Answers and references: CSV, JSON lines or parquet, or the output of another framework.")
+_ANSWERS = typer.Argument(
+    metavar="FILE", help="Answers and references: CSV, JSON lines or parquet, or the output of another framework."
+)
 Answers = Annotated[Path, _ANSWERS]
 ScoredAnswers = Annotated[Path | None, _ANSWERS]
-Question = Annotated[str | None, typer.Option("--question", help="Name of the question column, if it is not auto-detected.")]
-References = Annotated[
-    str | None, typer.Option("--references", help="Name of the column with the references; for score, also a second file of them.")
+Question = Annotated[
+    str | None, typer.Option("--question", metavar="COLUMN", help="Name of the question column, if it is not auto-detected.")
 ]
-Candidate = Annotated[str | None, typer.Option("--candidate", help="Name of the column with the model's answer.")]
-Model = Annotated[str | None, typer.Option("--model", help="Name of the column with the model's name.")]
-Label = Annotated[str | None, typer.Option("--label", help="Name of the label column, if it is not auto-detected.")]
+References = Annotated[
+    str | None,
+    typer.Option(
+        "--references", metavar="COLUMN", help="Name of the column with the references; for score, also a second file of them."
+    ),
+]
+Candidate = Annotated[str | None, typer.Option("--candidate", metavar="COLUMN", help="Name of the column with the model's answer.")]
+Model = Annotated[str | None, typer.Option("--model", metavar="COLUMN", help="Name of the column with the model's name.")]
+Label = Annotated[
+    str | None, typer.Option("--label", metavar="COLUMN", help="Name of the label column, if it is not auto-detected.")
+]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing output file.")]
 Server = Annotated[
     str | None,
@@ -50,10 +59,14 @@ Server = Annotated[
 ShowConfig = Annotated[bool, typer.Option("--show-config", help="Print the equivalent configuration and exit.")]
 ConfigFiles = Annotated[
     list[Path] | None,
-    typer.Option("--configfile", "-c", help="Configuration; several are merged, later ones win. Default: config.yaml."),
+    typer.Option(
+        "--config", "-c", metavar="CONFIG", help="Configuration; several are merged, later ones win. Default: config.yaml."
+    ),
 ]
-DataFolder = Annotated[Path | None, typer.Option("--data", help="Folder of the imported files; the same as --config data=FOLDER.")]
-Settings = Annotated[list[str] | None, typer.Option("--config", help="Override a key: KEY=VALUE, in YAML. Repeatable.")]
+DataFolder = Annotated[Path | None, typer.Option("--data", help="Folder of the imported files; the same as --set data=FOLDER.")]
+Settings = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Override a key of the configuration, in YAML. Repeatable.")
+]
 
 
 def without_none(**values: Any) -> dict[str, Any]:
@@ -84,11 +97,11 @@ def parse_settings(settings: Sequence[str] | None, data: Path | None) -> dict[st
     for setting in settings or []:
         key, separator, value = setting.partition("=")
         if not separator:
-            raise InputError(f"--config {setting}: expected KEY=VALUE")
+            raise InputError(f"--set {setting}: expected KEY=VALUE")
         try:
             keys[key] = yaml.safe_load(value)
         except yaml.YAMLError as error:
-            raise InputError(f"--config {setting}: the value is not YAML") from error
+            raise InputError(f"--set {setting}: the value is not YAML") from error
     return keys | ({} if data is None else {"data": str(data)})
 
 
@@ -119,3 +132,16 @@ def find_columns(
     if "aliases" in detected:
         log(f"warning: {file}: the column {detected['aliases']!r} is not read; give all references in one column")
     return {role: detected[role] for role in (*required, *optional) if role in detected}
+
+
+def drop_ambiguous_models(source: RowFile, columns: dict[str, str]) -> None:
+    """Remove the column of the model if a row has none, or two models would get the same folder; say so in the log."""
+    if (column := columns.get("model")) is None:
+        return
+    # Imported lazily: it loads the configuration's classes.
+    from bert_judge.plan.students import plain_name
+
+    names = {str(record.get(column) or "").strip() for _, record in source.records([column])}
+    if "" in names or len({plain_name(name) for name in names}) < len(names):
+        log(f"{source.path}: some rows have no {column!r}, or too similar ones; all answers count as those of one model")
+        del columns["model"]

@@ -113,8 +113,10 @@ def write_example(path: Path) -> Path:
 def label(
     file: Answers,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Output file. Default: FILE.labelled.SUFFIX.")] = None,
-    judge: Annotated[str | None, typer.Option("--judge", "-j", help="Teacher: a judge of a configuration, FILE.yaml:NAME.")] = None,
-    teacher: Annotated[str | None, typer.Option(help="Or a language model: hub id, folder, or name on the server.")] = None,
+    teacher: Annotated[
+        str | None,
+        typer.Option(help="Language model: hub id, folder, or name on the server; or a judge of a configuration, FILE.yaml:NAME."),
+    ] = None,
     server: Server = None,
     reasoning: Annotated[bool, typer.Option(help="Let the model reason before its verdict.")] = True,
     question: Question = None,
@@ -124,16 +126,17 @@ def label(
     force: Force = False,
 ) -> None:
     """Label a file of answers with a teacher: append label_verdict, label_score and label_reason, for use by `train`."""
-    if (judge is None) == (teacher is None):
-        raise InputError("set either --teacher MODEL, with or without --server, or --judge FILE.yaml:NAME")
-    if judge is not None and server is not None:
-        raise InputError("--server belongs to --teacher; a judge of a configuration has its server there")
+    if teacher is None:
+        raise InputError("set --teacher MODEL, with or without --server, or --teacher FILE.yaml:NAME, a judge of a configuration")
+    is_configured = teacher.rpartition(":")[0].endswith((".yaml", ".yml"))
+    if is_configured and server is not None:
+        raise InputError(f"--server: the judge {teacher} has its server in the configuration; leave it out")
 
     def load() -> list[judge_loading.NamedJudge]:
         disable_progress_bars()
-        if judge is not None:
-            return judge_loading.load_judges([judge])
-        block = {"kind": "llm", "model": model_block(teacher or "", server, "hf"), "reasoning": reasoning}
+        if is_configured:
+            return judge_loading.load_judges([teacher])
+        block = {"kind": "llm", "model": model_block(teacher, server, "hf"), "reasoning": reasoning}
         return [judge_loading.from_config({"judges": {TEACHER: block}}, TEACHER).load()]
 
     columns = without_none(question=question, references=references, candidate=candidate, model=model)
@@ -194,8 +197,11 @@ def judge_file(
         with progress("rows judged") as on_progress:
             tally = score_file(source, reader, output, judges, prefix=prefix, group_of=group_of, on_progress=on_progress)
     _report(tally, output, labels, by)
-    if answers.framework is None:
-        _offer_training(tally, judges, file, columns)
+    if answers.framework is None and tally.decided:
+        if prefix == LABEL_PREFIX:
+            log(f"next: bert-judge train {shlex.quote(str(output))} -o my-judge trains a judge on these labels")
+        else:
+            log(f"next: {_next_step(tally, judges, file, columns)}")
     return tally
 
 
@@ -343,9 +349,9 @@ def _warn_about_kinds(file: Path, judge: judge_loading.NamedJudge, sample: Seque
         )
 
 
-def _offer_training(tally: Tally, judges: Sequence[judge_loading.NamedJudge], file: Path, columns: Mapping[str, str]) -> None:
-    """Say that the labels of a file can adapt a judge to it."""
-    labelled = {judge: (truth, questions) for judge, _, truth, questions in tally.labelled()}
+def _next_step(tally: Tally, judges: Sequence[judge_loading.NamedJudge], file: Path, columns: Mapping[str, str]) -> str:
+    """Say what the labels of a file are good for or, without any, how to get some."""
+    name, labelled = shlex.quote(str(file)), {judge: (truth, questions) for judge, _, truth, questions in tally.labelled()}
     for judge in judges:
         card = {} if judge.folder is None else registry.read_card(judge.folder)
         if judge.name not in labelled or not card.get("stacker") or card.get("spec", {}).get("recalibrate"):
@@ -355,9 +361,11 @@ def _offer_training(tally: Tally, judges: Sequence[judge_loading.NamedJudge], fi
             continue
         start = {} if judge.folder == GENERAL_FOLDER else {"from": str(judge.folder)}
         options = " ".join(f"--{name} {shlex.quote(value)}" for name, value in {**start, **columns}.items())
-        command = f"bert-judge train {shlex.quote(str(file))} -o my-judge {options}".rstrip()
-        log(f"{len(truth):,} answers have a label; 20 adapt {judge.name} to answers like these, in seconds: {command}")
-        return
+        command = f"bert-judge train {name} -o my-judge {options}".rstrip()
+        return f"{len(truth):,} answers have a label; 20 adapt {judge.name} to answers like these, in seconds: {command}"
+    if labelled:
+        return f"bert-judge certify {name} --judge NAME tests on these labels whether a judge is good enough"
+    return f"bert-judge audit {name} draws answers to label; a few labels correct these accuracies, and 20 adapt the judge"
 
 
 def _report(tally: Tally, output: Path, labels: str, by: str | None) -> None:

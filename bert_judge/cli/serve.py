@@ -11,8 +11,8 @@ from bert_judge.runtime.logs import job_log
 
 def serve(
     judge: Judges = None,
-    configfile: Annotated[
-        list[Path] | None, typer.Option("--configfile", "-c", help="Configuration whose judges are served.")
+    config: Annotated[
+        list[Path] | None, typer.Option("--config", "-c", metavar="CONFIG", help="Configuration whose judges are served.")
     ] = None,
     results: Annotated[Path, typer.Option(help="Results folder of a run.")] = Path("results"),
     host: Annotated[str, typer.Option(help="Address; any other than localhost needs a token.")] = "127.0.0.1",
@@ -40,7 +40,7 @@ def serve(
             host=host,
             port=port,
             judges=judge or [],
-            config_files=configfile or [],
+            config_files=config or [],
             results=results,
             token_file=token_file,
             aliases=as_ or [],

@@ -10,6 +10,7 @@ import typer
 from bert_judge import tables
 from bert_judge.cli.standings import print_standings
 from bert_judge.cli.terminal import echo
+from bert_judge.config import files as config_files
 from bert_judge.runtime.errors import InputError
 
 
@@ -20,6 +21,8 @@ def show(
     """Print what a table of a run is, the settings that produced it, its columns and its first rows."""
     if file.is_dir():
         raise InputError(f"{file}: is a folder; name a table in it")
+    if file.suffix.lower() != ".parquet" and config_files.is_table(file):
+        raise InputError(f"{file}: show reads the tables of a run (.parquet); bert-judge score {file} judges a file of answers")
     provenance = tables.provenance(file)
     kind = f"{provenance['schema']} table, version {provenance['schema_version']}" if provenance else "not of this program"
     echo(f"{file}: {kind}, {tables.count(file):,} rows")

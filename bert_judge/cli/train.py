@@ -16,13 +16,22 @@ import yaml
 from bert_judge import tables
 from bert_judge.assets.gguf import find_gguf
 from bert_judge.assets.prepare import GENERAL, resolve_model
-from bert_judge.cli.options import Candidate, Label, Model, Question, References, ShowConfig, find_columns, without_none
+from bert_judge.cli.options import (
+    Candidate,
+    Label,
+    Model,
+    Question,
+    References,
+    ShowConfig,
+    drop_ambiguous_models,
+    find_columns,
+    without_none,
+)
 from bert_judge.cli.terminal import echo, format_percent, log, progress, refuse_module
-from bert_judge.plan.students import plain_name
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.logs import disable_progress_bars
-from bert_judge.tables.readers.rows import RowFile, open_rows
+from bert_judge.tables.readers.rows import open_rows
 
 # A judge that is trained further needs smaller steps than an encoder with a new head.
 FINE_TUNING = {"learning_rate": 3e-5, "epochs": 3.0}
@@ -37,7 +46,6 @@ def train(
         str,
         typer.Option(
             "--from",
-            "--base",
             help="Judge, encoder or language model to start from: general, minilm, hub id, folder, .gguf file or package:NAME.",
         ),
     ] = GENERAL,
@@ -90,9 +98,7 @@ def train(
     else:
         named_columns = without_none(question=question, references=references, candidate=candidate, model=model, label=label)
         columns = find_columns(source, named_columns, REQUIRED, optional=("model",))
-        if "model" in columns and not _have_names(source, columns["model"]):
-            log(f"{file}: some rows have no {columns['model']!r}, or too similar ones; all answers count as those of one model")
-            del columns["model"]
+        drop_ambiguous_models(source, columns)
         is_judge = start == GENERAL or (Path(start) / JUDGE_FILE).is_file()
         training = {**(FINE_TUNING if is_judge else {}), **settings}
         block = {origin: start, **({"training": training} if training else {})}
@@ -177,12 +183,6 @@ def is_language_model(name: str) -> bool:
     folder, *_ = resolve_model(name, None, remote_code=False)
     architectures = json.loads((folder / "config.json").read_text("utf-8")).get("architectures") or []
     return any(architecture.endswith(("ForCausalLM", "LMHeadModel")) for architecture in architectures)
-
-
-def _have_names(source: RowFile, column: str) -> bool:
-    """Return whether every row names its model, and no two models get the same folder."""
-    names = {str(record.get(column) or "").strip() for _, record in source.records([column])}
-    return "" not in names and len({plain_name(name) for name in names}) == len(names)
 
 
 @contextmanager

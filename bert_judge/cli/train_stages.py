@@ -11,24 +11,22 @@ import pandas as pd
 
 from bert_judge import plan, tables
 from bert_judge.assets.prepare import load_manifest, prepare
-from bert_judge.candidates.stage import import_candidates
 from bert_judge.cli.configurations import FILE, LABELS, LONGER, START, TEST, TRAIN
+from bert_judge.cli.file_run import FileRun
 from bert_judge.datasets.merge import build_dataset
 from bert_judge.datasets.overlap import check_overlap
 from bert_judge.evaluation.agreement import MAJORITY
 from bert_judge.evaluation.pairs.pair_tables import import_pairs
-from bert_judge.evaluation.score_tables import build_scores
 from bert_judge.evaluation.standings import build_standings
 from bert_judge.importers import files
 from bert_judge.judges.model_card import markdown_table
 from bert_judge.judges.registry import LoadContext
 from bert_judge.labels.judge_loading import RULES
-from bert_judge.labels.stage import label_table, loaded_judge
+from bert_judge.labels.stage import loaded_judge
 from bert_judge.plan import Plan
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables import question_point
-from bert_judge.tasks.build import build_task
 
 log = logging.getLogger(__name__)
 
@@ -177,19 +175,12 @@ def _check_labels(file: Path, rows: pd.DataFrame) -> None:
         raise InputError(f"{file}: all {len(rows)} labels are equal; a judge needs correct and incorrect answers")
 
 
-class _Run:
-    """The stages of the run, each with its spec from the plan."""
+class _Run(FileRun):
+    """The run of a training."""
 
     def __init__(self, planned: Plan, judge: str, work: Path) -> None:
-        self.plan, self.judge, self.work = planned, judge, work
-        self.file = planned.import_path(FILE)
-
-    def path(self, kind: str, task: str, model: str = "") -> Path:
-        return self.work / kind / model / f"{task}.parquet"
-
-    def paths(self, kind: str, task: str) -> list[Path]:
-        """Return the tables of all models, in the order of the plan's dataset."""
-        return [self.path(kind, task, model) for model in sorted(self.plan.models)]
+        super().__init__(planned, work)
+        self.judge = judge
 
     def check_size(self, rows: pd.DataFrame, force: bool) -> None:
         """Reject a file with too few labelled questions or answers, or with equal labels only."""
@@ -215,18 +206,13 @@ class _Run:
 
     def build_tables(self, task: str) -> None:
         """Build the tables of a part of the file: questions, and per model answers and labels."""
-        build_task(self.plan.task_spec(task), self.path("task", task), self.file)
-        for model in self.plan.models:
-            answers = self.path("answers", task, model)
-            import_candidates(self.plan.candidates_spec(model, task), self.path("task", task), self.file, answers)
-            self.label(LABELS, task, [model], {"source": str(self.file)})
+        self.build_answers(task)
+        self.label(LABELS, task, {"source": str(self.file)})
 
-    def label(self, name: str, task: str, models: Sequence[str], inputs: Mapping[str, str]) -> None:
-        """Label the answers of models to the questions of a part with a judge, which is loaded once."""
-        with loaded_judge(self.plan.labels_spec(name, models[0], task), inputs, {}) as judge:
-            for model in models:
-                answers, labels = self.path("answers", task, model), self.path(name, task, model)
-                label_table(self.plan.labels_spec(name, model, task), answers, labels, judge)
+    def label(self, name: str, task: str, inputs: Mapping[str, str]) -> None:
+        """Label the answers to the questions of a part with a judge, which is loaded once."""
+        with loaded_judge(self.plan.labels_spec(name, next(iter(self.plan.models)), task), inputs, {}) as judge:
+            self.apply_judge(judge, name, task)
 
     def train_judge(self) -> Path:
         """Train the judge, unless an earlier call has, and return its folder."""
@@ -262,11 +248,8 @@ class _Run:
             inputs[START] = {"checkpoint": str(self.work / "start.json")}
             prepare(self.plan.assets[f"judge-{START}"], inputs[START]["checkpoint"])
         for name, files_of_judge in inputs.items():
-            self.label(name, TEST, list(self.plan.models), files_of_judge)
-        for model in self.plan.models:
-            labels = {name: self.path(name, TEST, model) for name in self.plan.config.scorers}
-            scores = self.path("scores", TEST, model)
-            build_scores(self.plan.scores_spec(model, TEST), self.path("answers", TEST, model), labels, scores)
+            self.label(name, TEST, files_of_judge)
+        self.build_scores(TEST)
         # Costs are computed for whole runs only.
         spec_without_cost = {key: value for key, value in self.plan.standings_spec().items() if key != "cost"}
         build_standings(spec_without_cost, self.paths("scores", TEST), self.work)

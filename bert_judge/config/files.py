@@ -12,6 +12,9 @@ PACKAGE = Path(__file__).parents[1]
 # Where the workflow and its configurations are: at the top of a clone, or inside an installed package (setup.py puts them there).
 WORKFLOW_FOLDERS = (PACKAGE.parent, PACKAGE / "workflow")
 
+# A table of answers, which is no configuration.
+TABLE_ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet", ".xlsx", ".gz", ".zst")
+
 # Far more than any configuration has; a few lines of aliases of aliases stand for billions.
 MAX_VALUES = 100_000
 
@@ -103,7 +106,15 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
+def is_table(path: Path) -> bool:
+    """Return whether a file is a table of answers, by its name."""
+    return path.suffix.lower() in TABLE_ENDINGS
+
+
 def _load_file(path: Path) -> tuple[dict[str, Any], list[str]]:
+    if is_table(path):
+        use = f"bert-judge score {path} judges its answers, and bert-judge audit {path} draws a sample of them to label"
+        return {}, [f"{path}: a table, and this needs a configuration (a YAML file); {use}"]
     try:
         text = path.read_text("utf-8")
     except FileNotFoundError:

@@ -165,6 +165,8 @@ class TaskSource(Block):
     """multiple choice: shuffle the options of each question, deterministically"""
     where: dict[str, Value | list[Value]] = {}
     """column → value or list of values; other rows are ignored"""
+    questions: int | None = Field(None, gt=0)
+    """number of questions, with which `bert-judge plan` estimates a run before the data set is read"""
 
     @model_validator(mode="after")
     def _check_source(self) -> TaskSource:

@@ -3,6 +3,7 @@
 The checks read the raw mapping, so an invalid value in one section does not hide problems in another.
 """
 
+import difflib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
@@ -24,7 +25,19 @@ def check_shape(raw: Raw, errors: Sequence[Mapping[str, Any]], schema: Mapping[s
     for error in errors:
         path, _ = _locate(schema, error["loc"])
         grouped.setdefault((tuple(path), error["type"] == "missing"), []).append(error)
-    return [_shape_line(raw, group, *_locate(schema, group[0]["loc"]), schema) for group in grouped.values()]
+    lines = [_shape_line(raw, group, *_locate(schema, group[0]["loc"]), schema) for group in grouped.values()]
+    # A misspelt key comes before the key that it was meant to be, which is missing.
+    return sorted([*_misspelt_kinds(raw, errors, schema), *lines], key=lambda line: ": unknown key; did you mean" not in line)
+
+
+def _misspelt_kinds(raw: Raw, errors: Sequence[Mapping[str, Any]], schema: Fragment) -> Iterator[str]:
+    """Yield a line per key that is close to the missing one that says which block it is, such as `kind`; pydantic stops there."""
+    for error in errors:
+        if error["type"] == "union_tag_not_found":
+            path, _ = _locate(schema, error["loc"])
+            tag = str(error["ctx"]["discriminator"]).strip("'")
+            for key in difflib.get_close_matches(tag, map(str, _lookup(raw, path)), n=1):
+                yield f"{'.'.join(map(str, path))}.{key}: unknown key; did you mean {tag!r}?"
 
 
 def _locate(schema: Mapping[str, Any], loc: Sequence[str | int]) -> tuple[list[str | int], Mapping[str, Any]]:

@@ -41,7 +41,7 @@ class PendingWork:
 
     Attributes:
         output: `answers` or `verdicts`.
-        rows: answers or verdicts in them; None if a task has neither a table yet nor a limit.
+        rows: answers or verdicts in them; None if a task has neither a table yet nor a known size.
         gpus: GPUs that its job uses; 0 for a server.
     """
 
@@ -153,12 +153,19 @@ def _num_parameters(name: str) -> float | None:
 
 
 def _count_rows(plan: Plan, pairs: Sequence[tuple[str, str]], results: Path) -> int | None:
-    """Count the answers of these (model, task); None if the number of questions of a task is not known yet."""
+    """Count the rows of these (model, task), with the known size of a task that is not built yet; None if one is unknown."""
     total = 0
     for model, task in pairs:
         table = results / "tasks" / f"{task}.parquet"
-        questions = tables.count(table) if table.exists() else plan.config.tasks.limit.get(task)
+        questions = tables.count(table) if table.exists() else _known_size(plan, task)
         if questions is None:
             return None
         total += questions * getattr(plan.models[model], "attempts", 1)
     return total
+
+
+def _known_size(plan: Plan, task: str) -> int | None:
+    """Return the published size of a task, or its limit if that is lower; None if neither is known."""
+    source = plan.source_of(task)
+    sizes = [plan.config.tasks.limit.get(task), source.questions if source else None]
+    return min((size for size in sizes if size is not None), default=None)

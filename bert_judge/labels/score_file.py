@@ -10,7 +10,6 @@ import heapq
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from hashlib import blake2b
 from itertools import combinations
 from operator import itemgetter
@@ -38,7 +37,7 @@ NUM_SUREST = 5
 ADDED_COLUMNS = ("verdict", "outcome", "score", "reason")
 # Returns the group that a record counts in, such as the category of its question.
 GroupReader = Callable[[Record], str]
-# Called after each shard with the fraction of the file that is read, and the number of newly judged rows over all judges.
+# Called after each shard with the fraction of the work that is done, and the number of newly judged rows over all judges.
 OnProgress = Callable[[float, int], None]
 
 
@@ -67,9 +66,10 @@ def score_file(
     # Another state of the program may judge otherwise.
     judges = [replace(judge, origin=f"{program()} {judge.origin}") for judge in judges]
     with tables.atomic(output) as unfinished, open_writer(source, unfinished, new_columns) as write:
+        start = 0.0
         for number, chunk in enumerate(source.chunks(CHUNK_ROWS)):
             records = [parse_record(reader, record) for record in chunk.records]
-            report = partial(on_progress, chunk.fraction_read)
+            report = _ChunkProgress(on_progress, start, chunk.fraction_read, len(records) * len(judges))
             labels = [
                 judge_rows(
                     judge,
@@ -86,9 +86,25 @@ def score_file(
                 tally.add_disagreements([record.input for record in records], labels)
             groups = [group_of(record) for record in chunk.records]
             tally.add(models, questions, [record.label for record in records], labels, groups)
-            report(0)
+            on_progress(start := chunk.fraction_read, 0)
     resume.clear(work)
     return tally
+
+
+class _ChunkProgress:
+    """Reports the rows of a chunk as fractions of the whole file.
+
+    Args:
+        start, end: fractions of the file that are read before the chunk and with it.
+        rows: judged in the chunk, over all judges.
+    """
+
+    def __init__(self, on_progress: OnProgress, start: float, end: float, rows: int) -> None:
+        self._on_progress, self._start, self._end, self._rows, self._judged = on_progress, start, end, max(rows, 1), 0
+
+    def __call__(self, rows: int) -> None:
+        self._judged += rows
+        self._on_progress(self._start + (self._end - self._start) * min(self._judged / self._rows, 1.0), rows)
 
 
 def _cell(label: Label | None, column: str) -> Any:

@@ -41,7 +41,7 @@ def check_paths(raw: Mapping[str, Any]) -> list[str]:
         if len(remaining) < len(paths):
             variable = re.search(r"\$\{?(\w+)", data)
             problem = f"the environment variable {variable[1]} is not set" if variable else f"{data}: no such folder"
-            problems.append(f"data: {problem}; set the folder of the imported files with --config data=FOLDER")
+            problems.append(f"data: {problem}; set the folder of the imported files with --data FOLDER")
         paths = remaining
     for where, path in paths:
         if not path.is_file():

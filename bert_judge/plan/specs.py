@@ -34,7 +34,7 @@ class Specs(PairSpecs):
         if imported is None:
             spec: Spec = {"task": task}
             if source := self.source_of(task):
-                spec["source"] = dump(source, without={"path"})
+                spec["source"] = dump(source, without={"path", "questions"})
             if file := self.source_file(task):
                 spec["content"] = tables.file_content(file)
             if limit := self.config.tasks.limit.get(task):

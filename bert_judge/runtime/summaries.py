@@ -24,6 +24,8 @@ PAGES = {
 }
 _FAILED_JOB = re.compile(r"^Error in (?:rule|group) (?P<rule>\S+):\n(?P<details>(?: {4}.*\n)*)", re.MULTILINE)
 _JOB_LOG = re.compile(r"^ {4}log: (\S+?)(?: \(check log|,|$)", re.MULTILINE)
+# Lines that are no reason: records below ERROR, and what belongs to them or to a traceback.
+_NO_REASON = re.compile(r"\d{4}-\d\d-\d\d \S+ (?!ERROR)[A-Z]+ |\s|$")
 _ERROR_LINE = re.compile(r"^\S+ \S+ ERROR \S+: (?!the job failed$)(.+)$", re.MULTILINE)
 
 
@@ -69,7 +71,7 @@ def first_failure(snakemake_logs: Sequence[str]) -> str:
         return f"The run stopped before the first job; the reason is in {', '.join(snakemake_logs)}"
     job_log = _JOB_LOG.search(failures[0]["details"])
     text = Path(job_log[1]).read_text("utf-8", errors="replace") if job_log and Path(job_log[1]).exists() else ""
-    reasons = _ERROR_LINE.findall(text) or [line for line in text.splitlines() if line.strip()]
+    reasons = _ERROR_LINE.findall(text) or [line for line in text.splitlines() if not _NO_REASON.match(line)]
     reason = reasons[-1].strip() if reasons else "no message"
     count = "1 job failed" if len(failures) == 1 else f"{len(failures)} jobs failed, first"
     return f"{count}: {failures[0]['rule']}: {reason}" + (f"\nIts log: {job_log[1]}" if job_log else "")

@@ -125,7 +125,8 @@ def check_bert_judge(arguments: list[str]) -> str | None:
         words = [str(context.params["config"]), *(context.params["targets"] or [])]
         configs = [word for place, word in enumerate(words) if place == 0 or word.endswith(".yaml")]
         return check_targets(configs, [word for word in words if word not in configs])
-    return check_targets(list(map(str, context.params.get("configfile") or [])), [])
+    configs = context.params.get("config") or []
+    return check_targets(list(map(str, configs if isinstance(configs, list) else [configs])), [])
 
 
 def check_snakemake(arguments: list[str]) -> str | None:

@@ -285,7 +285,7 @@ def test_answers_of_a_data_set_are_imported(hub: Hub, tmp_path: Path) -> None:
     hub.branches["main"] = {f"{part}/test.jsonl": (ANSWERS % part).encode() for part in "ab"}
     hub.branches["v1"] = {"train.jsonl": (ANSWERS % "old").encode()}
     output = tmp_path / "answers.jsonl"
-    for name, options, expected in (("owner/set", ["--config", "b", "--split", "test"], "b"), ("owner/set@v1", [], "old")):
+    for name, options, expected in (("owner/set", ["--subset", "b", "--split", "test"], "b"), ("owner/set@v1", [], "old")):
         done = CliRunner().invoke(app, ["import", f"hf:{name}", *options, "-o", str(output), "--force"])
         assert (done.exit_code, done.stdout) == (0, f"{output}: 1 answers\n"), done.output
         assert json.loads(output.read_text("utf-8"))["candidate"] == expected
@@ -300,7 +300,7 @@ def test_answers_of_a_data_set_are_imported(hub: Hub, tmp_path: Path) -> None:
         ),
         (["hf:owner/set"], "dataset 'owner/set' has no files of split 'train'"),
         (["hf:set"], "hf:set: not a dataset of the hub; write hf:OWNER/NAME, or hf:OWNER/NAME@REVISION"),
-        (["a.jsonl", "--split", "test"], "a.jsonl: a file has neither configurations nor splits; leave out --config and --split"),
+        (["a.jsonl", "--split", "test"], "a.jsonl: a file has neither subsets nor splits; leave out --subset and --split"),
     ],
 )
 def test_what_is_no_data_set_is_one_line(hub: Hub, tmp_path: Path, arguments: list[str], says: str) -> None:

@@ -43,6 +43,7 @@ def test_a_model_behind_a_server_labels_a_file(answers: Path, tmp_path: Path, se
     command = ("label", answers, "--teacher", "big", "--server", server.url, "--no-reasoning")
     done = run(*command)
     assert done.exit_code == 0, done.output
+    assert "next: bert-judge train" in done.stderr.splitlines()[-1]
     before, after = read(answers), read(tmp_path / "answers.labelled.csv")
     assert [{name: row[name] for name in old} for old, row in zip(before, after, strict=True)] == before
     assert [row["label_verdict"] for row in after] == ["correct", "correct", "incorrect"]
@@ -122,9 +123,9 @@ def test_a_judge_that_only_a_run_has(answers: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ((), "set either --teacher MODEL"),
-        (("--teacher", "a", "--judge", "b.yaml:c"), "set either --teacher"),
-        (("--judge", "b.yaml:c", "--server", "http://localhost:1/v1"), "--server belongs to --teacher"),
+        ((), "set --teacher MODEL"),
+        (("--teacher", "b.yaml:c"), "b.yaml: no such file"),
+        (("--teacher", "b.yaml:c", "--server", "http://localhost:1/v1"), "--server: the judge b.yaml:c has its server"),
         (("--teacher", "./nowhere"), "no such folder"),
         (("--teacher", "big", "--server", "localhost"), "base_url needs http:// or https://"),
     ],

@@ -122,7 +122,7 @@ def test_attack_rates_are_in_the_card(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["none"], "none: no judge.json in it; name the folder of a judge trained by bert-judge"),
+        (["none"], "none: no such folder, and no trained judge of that name in results/judges; choose one of: general"),
         (["backbone"], "backbone: no judge.json in it"),
         (["judge", "-o", "work"], "work: already exists; remove it, or choose another folder with -o"),
         (["judge", "--to", "name"], "--to name: expected OWNER/NAME"),

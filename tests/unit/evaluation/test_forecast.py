@@ -15,6 +15,7 @@ from bert_judge import plan
 from bert_judge.cli import workflow
 from bert_judge.evaluation.forecast import PendingWork, Rates, _num_parameters, forecast
 from bert_judge.runtime.errors import InputError
+from bert_judge.tasks.registry import published_sources
 
 CONFIG: dict[str, Any] = {
     "models": {
@@ -50,6 +51,16 @@ def works(root: Path, *pending: str) -> dict[str, PendingWork]:
     return {
         work.component: work for work in forecast(plan.build_plan(CONFIG), [f"results/{path}.parquet" for path in pending], root)
     }
+
+
+def test_a_task_that_is_not_built_has_its_published_size_up_to_its_limit(tmp_path: Path) -> None:
+    tasks = {"test": ["gsm8k_test", "gsm8k_train"], "limit": {"gsm8k_train": 1000}}
+    planned = plan.build_plan({**CONFIG, "tasks": tasks})
+    pending = [f"results/candidates/large/{task}.parquet" for task in tasks["test"]]
+    assert [work.rows for work in forecast(planned, pending, tmp_path)] == [1319 + 1000]
+    assert all(source.questions for source in published_sources().values())
+    # The size is no part of what a table is made from.
+    assert "questions" not in planned.task_spec("gsm8k_test")["source"]
 
 
 def test_rows_are_questions_times_attempts(tmp_path: Path) -> None:

@@ -86,6 +86,10 @@ def test_only_new_pages_are_listed(folder: Path) -> None:
         ),
         ("2026-11-26 08:10:41,1 ERROR bert_judge.logs: the job failed\nTraceback:\nValueError: boom\n", "ValueError: boom"),
         ("", "no message"),
+        (
+            "2026-11-26 08:10:41,1 WARNING py.warnings: /x/base.py:7: FutureWarning: soon\n  warnings.warn(\n",
+            "no message",
+        ),
     ],
 )
 def test_the_first_failure_is_described(folder: Path, text: str, reason: str) -> None:

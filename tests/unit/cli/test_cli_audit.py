@@ -1,0 +1,82 @@
+"""`bert-judge audit` on a file of answers: a sheet, then corrected accuracies, without a configuration."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner, Result
+
+from bert_judge.cli import app
+
+MODELS = {"good": 9, "bad": 3}
+
+
+def run(*words: object) -> Result:
+    return CliRunner().invoke(app, list(map(str, words)))
+
+
+def write(path: Path, rows: list[dict[str, object]]) -> Path:
+    pd.DataFrame(rows).to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture
+def answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Answers of two models to 20 questions; the good one is correct on nine of ten, the bad one on three."""
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        {"question": f"What is {n} + {n}?", "reference": 2 * n, "answer": 2 * n if n % 10 < correct else 2 * n + 1, "model": model}
+        for n in range(20)
+        for model, correct in MODELS.items()
+    ]
+    return write(tmp_path / "answers.csv", rows)
+
+
+def fill(sheet: Path, labels: Path) -> None:
+    with sheet.open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        row["verdict"] = "correct" if row["candidate"] == row["references"] else "incorrect"
+    write(labels, rows)
+
+
+def test_a_file_is_audited_in_two_calls(answers: Path, tmp_path: Path) -> None:
+    first = run("audit", answers, "--size", 10)
+    assert first.exit_code == 0, first.output
+    assert "next answers to label: answers.audit/sheet.html" in first.stderr.replace(f"{tmp_path}/", "")
+    folder = tmp_path / "answers.audit"
+    assert {path.name for path in folder.iterdir()} == {"sheet.csv", "sheet.html"}
+    fill(folder / "sheet.csv", tmp_path / "labels.csv")
+    second = run("audit", answers, "--size", 10, "--labels", tmp_path / "labels.csv")
+    assert second.exit_code == 0, second.output
+    assert "Accuracy in %, corrected with human labels" in second.stdout and "good – bad" in second.stdout.replace(
+        "bad – good", "good – bad"
+    )
+    table = pd.read_parquet(folder / "corrected_accuracy.parquet")
+    labels = table[(table["method"] == "ppi") & (table["level"] == "model")].set_index("model")["labels"]
+    assert dict(labels) == {"good": 10, "bad": 10}
+    # Nothing is left of the work, and the labelled answers are not drawn again.
+    assert {path.name for path in tmp_path.iterdir() if path.is_dir()} == {"answers.audit"}
+    drawn = pd.read_csv(folder / "sheet.csv")
+    assert len(drawn) == 20 and not set(drawn["id"]) & set(pd.read_csv(tmp_path / "labels.csv")["id"])
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["answers.csv", "--labels", "none.csv"], "--labels none.csv: no such file"),
+        (["answers.csv", "--labels", "answers.audit/labels.csv"], "every round overwrites files in that folder"),
+        (["answers.csv", "--set", "audit={size: 40}"], "--set: is for configurations, and answers.csv is none"),
+        (["mine.yaml", "--judge", "general"], "--judge: is for files of answers, and mine.yaml is none"),
+        (["answers.csv", "--judge", "nobody"], "--judge nobody: no such folder"),
+    ],
+)
+def test_audits_that_make_no_sense(answers: Path, tmp_path: Path, words: list[str], says: str) -> None:
+    (tmp_path / "answers.audit").mkdir()
+    (tmp_path / "answers.audit" / "labels.csv").write_text("id,rate,verdict\n")
+    done = run("audit", *words)
+    assert done.exit_code == 1 and says in done.stderr and done.stderr.count("error: ") == 1, done.output
+    assert not (tmp_path / "answers.audit" / "sheet.csv").exists()
