@@ -158,7 +158,7 @@ def certify(
         raise InputError(f"--card: {judge} is not the folder of a judge; leave --card out")
     from bert_judge.evaluation.audit.certificate import certify_file, read_attack_rates
 
-    [loaded] = load_judges([judge], None)
+    [loaded] = load_judges([judge])
     rates = {} if attacks is None else read_attack_rates(attacks)
     if attacks is not None and loaded.name not in rates:
         raise InputError(f"{attacks}: no attack rates of {loaded.name}; run bert-judge attack, or omit --attacks")

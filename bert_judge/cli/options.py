@@ -1,6 +1,7 @@
 """Options that several commands share, and what they name: a configuration, judges, columns of a file."""
 
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -31,6 +32,19 @@ Judges = Annotated[
 ]
 Threshold = Annotated[
     float | None, typer.Option(min=0, max=1, help="Lowest score that counts as correct. Default: the judge's own.")
+]
+
+
+class PolicyName(StrEnum):
+    """What a partly correct answer counts as."""
+
+    STRICT = "strict"
+    LENIENT = "lenient"
+
+
+Policy = Annotated[
+    PolicyName | None,
+    typer.Option(help="A partly correct answer is incorrect (strict) or correct (lenient). Default: the judge's own, strict."),
 ]
 _ANSWERS = typer.Argument(
     metavar="FILE", help="Answers and references: CSV, JSON lines or parquet, or the output of another framework."
@@ -105,14 +119,17 @@ def parse_settings(settings: Sequence[str] | None, data: Path | None) -> dict[st
     return keys | ({} if data is None else {"data": str(data)})
 
 
-def load_judges(names: Sequence[str], threshold: float | None) -> list[judge_loading.NamedJudge]:
-    """Load judges by name; without names, load the general judge and log its version."""
+def load_judges(
+    names: Sequence[str], threshold: float | None = None, policy: PolicyName | None = None
+) -> list[judge_loading.NamedJudge]:
+    """Load judges by name; without names, load the general judge and log its version and policy."""
     if not names:
         version = registry.read_card(GENERAL_FOLDER).get("version", "")
-        log(f"judge: {GENERAL} {version} (comes with bert-judge; --judge takes another)")
+        policy = policy or PolicyName.STRICT
+        log(f"judge: {GENERAL} {version}, policy {policy} (comes with bert-judge; --judge and --policy take others)")
         names = [GENERAL]
     disable_progress_bars()
-    return judge_loading.load_judges(names, threshold)
+    return judge_loading.load_judges(names, threshold, policy)
 
 
 def model_block(model: str, server: str | None, backend: str) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from bert_judge.cli.options import Judges, Threshold, load_judges
+from bert_judge.cli.options import Judges, Policy, Threshold, load_judges
 from bert_judge.cli.terminal import echo
 from bert_judge.importers import column_names
 from bert_judge.importers.answers import make_column_reader
@@ -54,24 +55,26 @@ def predict(
     question: Annotated[str, typer.Option("--question", "-q", help="Question.")] = "",
     judge: Judges = None,
     threshold: Threshold = None,
+    policy: Policy = None,
 ) -> None:
     """Judge a single answer, or JSON lines from a pipe.
 
     Each line is an object with the keys question, references and candidate, or similar names; it is printed again with verdict,
     score and reason.
     """
+    load = partial(load_judges, judge or [], threshold, policy)
     if candidate is None:
-        _predict_stream(judge or [], threshold)
+        _predict_stream(load)
     else:
-        _predict_one(candidate, reference or [], question, judge or [], threshold)
+        _predict_one(candidate, reference or [], question, load)
 
 
-def _predict_one(candidate: str, references: Sequence[str], question: str, names: Sequence[str], threshold: float | None) -> None:
+def _predict_one(candidate: str, references: Sequence[str], question: str, load: Callable[[], list[NamedJudge]]) -> None:
     """Print a verdict and score; with several judges a line each."""
     if not references:
         raise InputError("no reference answer is given; set --reference")
     record = {"question": question, "references": list(references), "candidate": candidate}
-    judges = load_judges(names, threshold)
+    judges = load()
     for judge in judges:
         [label] = judge_records(judge, READ_PLAIN, [record])
         assert label is not None
@@ -79,11 +82,11 @@ def _predict_one(candidate: str, references: Sequence[str], question: str, names
         echo(f"{judge.name + ': ' if len(judges) > 1 else ''}{label.verdict}{score}")
 
 
-def _predict_stream(names: Sequence[str], threshold: float | None) -> None:
+def _predict_stream(load: Callable[[], list[NamedJudge]]) -> None:
     """Print every line of stdin with its verdicts; the lines before an invalid one are printed too."""
     if sys.stdin.isatty():
         raise InputError("predict: nothing to judge; give an answer and --reference, or send lines of JSON through a pipe")
-    judges = load_judges(names, threshold)
+    judges = load()
     lines = ((number, line) for number, line in enumerate(sys.stdin, 1) if line.strip())
     while chunk := list(islice(lines, CHUNK_LINES)):
         for line in _label_lines([rows.parse_json_line(STDIN, number, line) for number, line in chunk], judges):

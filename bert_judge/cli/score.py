@@ -20,6 +20,7 @@ from bert_judge.cli.options import (
     Judges,
     Label,
     Model,
+    Policy,
     Question,
     References,
     ScoredAnswers,
@@ -66,6 +67,7 @@ def score(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Output file. Default: FILE.scored.SUFFIX.")] = None,
     judge: Judges = None,
     threshold: Threshold = None,
+    policy: Policy = None,
     question: Question = None,
     references: References = None,
     candidate: Candidate = None,
@@ -91,7 +93,7 @@ def score(
     columns = without_none(question=question, references=references, candidate=candidate, model=model, label=label)
 
     def load() -> list[judge_loading.NamedJudge]:
-        judges = load_judges(judge or [], threshold)
+        judges = load_judges(judge or [], threshold, policy)
         if known_wrong is not None:
             _check_known_wrong(known_wrong, judges, columns, max_accepted)
         return judges

@@ -5,12 +5,13 @@ from typing import Annotated
 
 import typer
 
-from bert_judge.cli.options import Judges
+from bert_judge.cli.options import Judges, Policy
 from bert_judge.runtime.logs import job_log
 
 
 def serve(
     judge: Judges = None,
+    policy: Policy = None,
     config: Annotated[
         list[Path] | None, typer.Option("--config", "-c", metavar="CONFIG", help="Configuration whose judges are served.")
     ] = None,
@@ -40,6 +41,7 @@ def serve(
             host=host,
             port=port,
             judges=judge or [],
+            policy=policy,
             config_files=config or [],
             results=results,
             token_file=token_file,

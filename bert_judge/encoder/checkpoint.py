@@ -85,6 +85,7 @@ class JudgeMetadata:
         logit_bounds: range of the encoder's logit, for early exit; None if unknown.
         rules: rule module (`text.rules`) → the verdicts that it gives before trees and encoder are asked.
         rule_logit: added to the logit where another module accepts the answer, and subtracted where it rejects it.
+        partial_offset: added to the calibrated logit, gives that of an at least partly correct answer; None if unknown.
         pairwise: the weight of a tie, `log_nu`, of a pairwise judge; empty for other judges.
         version: of a published judge, such as v1; empty for others.
         languages: ISO 639-1 codes of the languages it was trained on; empty if unknown.
@@ -99,6 +100,7 @@ class JudgeMetadata:
     logit_bounds: LogitBounds | None = None
     rules: dict[str, list[Literal["correct", "incorrect"]]] = field(default_factory=dict)
     rule_logit: Annotated[float, Field(ge=0)] = 0.0
+    partial_offset: Annotated[float, Field(ge=0)] | None = None
     backbone: str = ""
     backbone_revision: str = ""
     spec: dict[str, Any] = field(default_factory=dict)

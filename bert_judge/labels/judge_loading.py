@@ -89,16 +89,17 @@ class JudgeReference:
         return NamedJudge(self.name, tables.canonical(depends_on), judge, self.folder)
 
 
-def load_judges(names: Sequence[str], threshold: float | None = None) -> list[NamedJudge]:
+def load_judges(names: Sequence[str], threshold: float | None = None, policy: str | None = None) -> list[NamedJudge]:
     """Load the judges of single answers with these names.
 
     Args:
         threshold: lowest score that counts as correct; by default each judge's own.
+        policy: on partly correct answers, `strict` or `lenient`; by default each judge's own.
 
     Raises:
         InputError: a judge does not exist or cannot be loaded, or two have the same name.
     """
-    references = [_with_threshold(find_judge(name), threshold) for name in names]
+    references = [override_settings(find_judge(name), threshold, policy) for name in names]
     for reference in references:
         if reference.kind.compares_pairs:
             raise InputError(f"--judge {reference.name}: a judge of two answers; name a judge of single answers")
@@ -236,7 +237,14 @@ def _of_block(
     return JudgeReference(name, kind, LoadContext(spec, inputs, block), results=results)
 
 
-def _with_threshold(reference: JudgeReference, threshold: float | None) -> JudgeReference:
+def override_settings(reference: JudgeReference, threshold: float | None = None, policy: str | None = None) -> JudgeReference:
+    """Return a judge with another threshold or policy. Raises InputError: it is to be lenient and has no policy."""
     spec = reference.context.spec
-    spec = spec if threshold is None else {**spec, "settings": {**spec["settings"], "threshold": threshold}}
-    return replace(reference, context=replace(reference.context, spec=spec))
+    settings = dict(spec["settings"])
+    if threshold is not None:
+        settings["threshold"] = threshold
+    if "policy" in settings:
+        settings["policy"] = policy or settings["policy"]
+    elif policy == "lenient":
+        raise InputError(f"--policy lenient: the judge {reference.name} cannot tell partly correct answers; --judge general can")
+    return replace(reference, context=replace(reference.context, spec={**spec, "settings": settings}))

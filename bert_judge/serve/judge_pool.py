@@ -103,18 +103,22 @@ def _get(judges: Mapping[str, BatcherT], name: str | None, kind: str) -> Batcher
     return judges[name]
 
 
-def select_judges(names: Sequence[str], files: Sequence[Path], results: Path, limits: Limits, metrics: Metrics) -> JudgePool:
+def select_judges(
+    names: Sequence[str], files: Sequence[Path], results: Path, limits: Limits, metrics: Metrics, policy: str | None = None
+) -> JudgePool:
     """Return the judges to serve, not loaded yet.
 
     Args:
         names: as `bert-judge score --judge` takes them; with a configuration, judges of it.
         files: the configuration; with none, `names`, or without these `general`, the trained judges in `results` and all rules.
         results: folder of the run.
+        policy: on partly correct answers, `strict` or `lenient`; by default each judge's own.
 
     Raises:
-        InputError: a named judge does not exist, or there is no judge to serve.
+        InputError: a named judge does not exist, is to be lenient and has no policy, or there is no judge to serve.
     """
     references = _configured_judges(names, files, results) if files else _named_judges(names, results)
+    references = [judge_loading.override_settings(reference, policy=policy) for reference in references]
     single = {
         r.name: pointwise(r.name, partial(_load, r), limits, metrics, r.kind.judges_row_by_row(r.context.settings))
         for r in references

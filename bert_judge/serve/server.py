@@ -166,6 +166,7 @@ def serve(
     host: str = "127.0.0.1",
     port: int = 8000,
     judges: Sequence[str] = (),
+    policy: str | None = None,
     config_files: Sequence[Path] = (),
     results: Path = Path("results"),
     token_file: Path | None = None,
@@ -183,7 +184,7 @@ def serve(
     known_templates = read_templates(templates)
     sock = bind_socket(host, port)
     metrics = Metrics()
-    pool = replace(select_judges(judges, config_files, results, limits, metrics), aliases=aliases)
+    pool = replace(select_judges(judges, config_files, results, limits, metrics, policy), aliases=aliases)
     pool.load()
     guard = Guard(make_app(pool, limits, metrics, known_templates), limits, host, token, metrics)
     connections, backlog = raise_file_limit()

@@ -30,7 +30,7 @@ class BertJudgeConfig(JudgeConfig):
     run_time: ClassVar[frozenset[str]] = frozenset({"num_shards"})
     # Keys that change how a trained judge scores; the others change its training.
     inference_keys: ClassVar[frozenset[str]] = frozenset(
-        {"threshold", "calibrated", "references", "early_exit", "backend", "precision"}
+        {"threshold", "policy", "calibrated", "references", "early_exit", "backend", "precision"}
     )
 
     kind: Literal["bert"]
@@ -52,6 +52,9 @@ class BertJudgeConfig(JudgeConfig):
     """refit only slope and offset of the logit of the judge `backbone`, without training; 20 labels are enough"""
     threshold: Share = 0.5
     """lowest score of a correct answer"""
+    policy: Literal["strict", "lenient"] = "strict"
+    """a partly correct answer is incorrect (`strict`) or correct (`lenient`); the score is the probability that an answer is fully,
+    or at least partly, correct. `lenient` needs a judge that was fitted to partial credit, such as `general`"""
     calibrated: bool = True
     """calibrated scores of encoder and trees; false: the encoder's raw sigmoid"""
     references: Literal["all", "closest"] = "all"

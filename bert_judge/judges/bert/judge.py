@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     import torch
 
 log = logging.getLogger(__name__)
-REFERENCE_MODES = get_args(BertJudgeConfig.model_fields["references"].annotation)
+REFERENCE_MODES, POLICIES = (get_args(BertJudgeConfig.model_fields[name].annotation) for name in ("references", "policy"))
+STRICT, LENIENT = POLICIES
 References = Sequence[str | Sequence[str]]
 # Weight of the stacker that training starts from, in validation rows.
 PRIOR_ROWS = 100
@@ -115,6 +116,7 @@ class BERTJudge:
         name, revision: of the judge in the provenance of its labels.
         references: the encoder reads `all` of several references and the highest score counts, or only the `closest` one.
         early_exit: skip the encoder where it cannot change the verdict; needs a judge with trees.
+        policy: `strict` or `lenient`: scores are the probability of a fully, or of an at least partly correct answer.
         dtype: `float32` or `bfloat16`, as in the published package; the same as `precision`.
         trust_remote_code, device_map: accepted, as in the published package, and ignored: no code of a checkpoint runs, and the
             device is chosen automatically.
@@ -139,9 +141,11 @@ class BERTJudge:
         dtype: str | torch.dtype | None = None,
         trust_remote_code: bool = False,
         device_map: str | None = None,
+        policy: str = STRICT,
     ) -> None:
-        if references not in REFERENCE_MODES:
-            raise InputError(f"references: unknown value {references!r}; choose one of {', '.join(REFERENCE_MODES)}")
+        for key, value, known in (("references", references, REFERENCE_MODES), ("policy", policy, POLICIES)):
+            if value not in known:
+                raise InputError(f"{key}: unknown value {value!r}; choose one of {', '.join(known)}")
         if trust_remote_code or device_map:
             log.info("trust_remote_code and device_map are ignored: no code of a checkpoint runs, and the device is chosen here")
         path = find_folder(model_path)
@@ -154,6 +158,7 @@ class BERTJudge:
         self.calibrated = calibrated
         self.references = references
         self.early_exit = early_exit
+        self.policy = policy
         self._revision = {name: revision}
         self.path = path
         self.trees = stacker.load_trees(self.path) if self.checkpoint.metadata.stacker else None
@@ -216,7 +221,7 @@ class BERTJudge:
             getattr(prediction, name)[rows] = values
         for row, decision in enumerate(decisions):
             if decision and decides[row]:
-                prediction.scores[row] = RULE_SCORE if decision.correct else 1 - RULE_SCORE
+                prediction.scores[row] = _shift_score(RULE_SCORE if decision.correct else 1 - RULE_SCORE, self._policy_offset)
                 prediction.decided_by[row] = decision.module
             has_weight = decides[row] or self.checkpoint.metadata.rule_logit > 0
             if decision and has_weight and decision.correct == (prediction.scores[row] >= self.threshold):
@@ -259,10 +264,33 @@ class BERTJudge:
         scores = self.explain(questions, references, candidates).scores
         return np.column_stack([1 - scores, scores])
 
+    def predict_grades(self, questions: Sequence[str], references: References, candidates: Sequence[str]) -> np.ndarray:
+        """Return the probabilities of a fully and of an at least partly correct answer, shape (n, 2); the second is never lower.
+
+        Raises:
+            InputError: the judge was not fitted to partial credit.
+        """
+        exact = self._exact(LENIENT)
+        scores = exact.explain(questions, references, candidates).scores
+        return np.column_stack([_shift_score(scores, -exact._policy_offset), scores])
+
     def check_trained(self) -> None:
-        """Raise an `InputError` for a backbone that was not trained to judge."""
+        """Raise an `InputError` for a backbone that was not trained to judge, and for a policy that the judge cannot apply."""
         if not self.checkpoint.trained:
             raise InputError(f"{self.path}: a backbone that was never trained to judge; call fit, or give a judge's folder")
+        if self.policy == LENIENT and not self.calibrated:
+            raise InputError(f"{self.path}: policy lenient needs calibrated scores; remove calibrated: false")
+        if self.policy == LENIENT and self.checkpoint.metadata.partial_offset is None:
+            raise InputError(
+                f"{self.path}: this judge was not fitted to partial credit, so it has no policy lenient; use policy strict, or "
+                f"recalibrate it with labels of which at least {stacker.MIN_PARTIAL_ROWS} are between 0 and 1"
+            )
+
+    def _exact(self, policy: str = STRICT) -> BERTJudge:
+        """Return the judge with another policy, calibrated and without early exit."""
+        exact = copy.copy(self)
+        exact.policy, exact.early_exit, exact.calibrated = policy, False, True
+        return exact
 
     def judge(self, rows: Sequence[Row]) -> list[Label]:
         """See `judges.protocol.Judge`. A blank candidate is incorrect; the encoder does not run on it."""
@@ -335,7 +363,7 @@ class BERTJudge:
             metadata.languages = []
         self._prior = metadata.stacker
         metadata.temperature, metadata.stacker, metadata.logit_bounds, metadata.version = 1.0, None, None, ""
-        metadata.text_version = TEXT_VERSION
+        metadata.partial_offset, metadata.text_version = None, TEXT_VERSION
         return statistics
 
     def calibrate(
@@ -347,7 +375,7 @@ class BERTJudge:
         weak: CalibrationRows | None = None,
         synthetic: CalibrationRows | None = None,
     ) -> tuple[dict[str, float], np.ndarray]:
-        """Fit temperature, stacker and early exit on labelled rows that were not trained on.
+        """Fit temperature, stacker, early exit and, if labels give partial credit, its offset on rows that were not trained on.
 
         Args:
             labels: in [0, 1].
@@ -364,6 +392,7 @@ class BERTJudge:
         encoder_metrics = classification_metrics(labels, expit(logits))
         metadata = self.checkpoint.metadata
         metadata.temperature, metadata.stacker, metadata.logit_bounds = stacker.fit_temperature(logits, labels), None, None
+        metadata.partial_offset = None
         components = {
             "accuracy_encoder": encoder_metrics["accuracy"],
             "ece_uncalibrated": encoder_metrics["ece"],
@@ -375,7 +404,10 @@ class BERTJudge:
             self._fit_stacker(logits, tree_logits, labels, weak or CalibrationRows(), synthetic or CalibrationRows())
             components["accuracy_features"] = classification_metrics(labels, expit(tree_logits))["accuracy"]
             components["share_read"] = len(self._rows_for_encoder(tree_logits, self._logit_offsets(tree_logits))[0]) / len(logits)
-        scores = expit(self._combined_logits(logits, self._logit_offsets(tree_logits)))
+        combined = self._combined_logits(logits, self._logit_offsets(tree_logits))
+        if (lenient_labels := stacker.find_lenient_labels(labels)) is not None:
+            metadata.partial_offset = stacker.fit_partial_offset(combined, lenient_labels)
+        scores = expit(combined)
         return {**classification_metrics(labels, scores, self.threshold), **components}, scores
 
     def recalibrate(
@@ -392,14 +424,14 @@ class BERTJudge:
             slope, offset and number of questions; `classification_metrics` by cross-validation, on rows whose questions did not
             refit the judge; and accuracy_before and ece_before of the judge before.
         """
-        exact = copy.copy(self)
-        exact.early_exit, exact.calibrated = False, True
-        prediction = exact.explain(questions, references, candidates)
-        # Of blank answers the score is constant.
-        rows = np.flatnonzero((prediction.tokens > 0) & (prediction.scores > 0) & (prediction.scores < 1))
-        logits, y = logit(prediction.scores[rows]), np.asarray(labels, float)[rows]
+        prediction, rows, logits = self._calibrated_logits(questions, references, candidates)
+        y = np.asarray(labels, float)[rows]
         slope, offset = stacker.fit_recalibration(logits, y)
         metadata = self.checkpoint.metadata
+        if (lenient_labels := stacker.find_lenient_labels(y)) is not None:
+            metadata.partial_offset = stacker.fit_partial_offset(slope * logits + offset, lenient_labels)
+        elif metadata.partial_offset is not None:
+            metadata.partial_offset *= slope
         if metadata.stacker is None:
             metadata.stacker, self.trees = StackerWeights(1 / metadata.temperature, 0.0, 0.0), Trees.empty()
         metadata.stacker, metadata.version = metadata.stacker.rescale(slope, offset), ""
@@ -414,6 +446,35 @@ class BERTJudge:
             **{"accuracy_before": before["accuracy"], "ece_before": before["ece"]},
             **{"questions": float(len(distinct)), "slope": slope, "offset": offset},
         }
+
+    def fit_partial_offset(
+        self,
+        questions: Sequence[str],
+        references: References,
+        candidates: Sequence[str],
+        lenient_labels: ArrayLike,
+        weights: ArrayLike | None = None,
+    ) -> float:
+        """Fit the offset of the policy `lenient` of a calibrated judge, see `stacker.fit_partial_offset`, and return it.
+
+        Args:
+            lenient_labels: 1 for an at least partly correct answer, else 0; of rows that the judge was not trained on.
+            weights: of the rows; 1 by default.
+        """
+        _, rows, logits = self._calibrated_logits(questions, references, candidates)
+        w = None if weights is None else np.asarray(weights, float)[rows]
+        offset = stacker.fit_partial_offset(logits, np.asarray(lenient_labels, float)[rows], w)
+        self.checkpoint.metadata.partial_offset = offset
+        return offset
+
+    def _calibrated_logits(
+        self, questions: Sequence[str], references: References, candidates: Sequence[str]
+    ) -> tuple[Prediction, np.ndarray, np.ndarray]:
+        """Return strict predictions without early exit, the positions of the rows that the encoder read, and their logits."""
+        prediction = self._exact().explain(questions, references, candidates)
+        # Of blank answers the score is constant.
+        rows = np.flatnonzero((prediction.tokens > 0) & (prediction.scores > 0) & (prediction.scores < 1))
+        return prediction, rows, logit(prediction.scores[rows])
 
     def _fit_stacker(
         self,
@@ -503,13 +564,23 @@ class BERTJudge:
             return np.asarray(rule_logits, float)
         return weights.combine(0.0, tree_logits) + rule_logits
 
+    @property
+    def _policy_offset(self) -> float:
+        """What the policy adds to every calibrated logit."""
+        return (self.checkpoint.metadata.partial_offset or 0.0) if self.policy == LENIENT else 0.0
+
     def _combined_logits(self, logits: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        """Return the calibrated logits from those of the encoder, shape (n,); without calibration, the encoder's own."""
+        """Return the calibrated logits of the policy from the encoder's, shape (n,); without calibration, the encoder's own."""
         metadata = self.checkpoint.metadata
         if not self.calibrated:
             return logits
         weight = 1 / metadata.temperature if metadata.stacker is None else metadata.stacker.encoder
-        return weight * logits + offsets
+        return weight * logits + offsets + self._policy_offset
+
+
+def _shift_score(score: Any, offset: float) -> Any:
+    """Add an offset to the logits of scores; 0 and 1 stay as they are."""
+    return score if offset == 0 else expit(logit(score) + offset)
 
 
 def _sign(decision: Decision | None) -> float:

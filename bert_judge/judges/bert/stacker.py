@@ -6,6 +6,9 @@ calibration: Platt, 1999). A judge without trees is calibrated by one temperatur
 
 Early exit skips the encoder where its logit could not change the verdict (Teerapittayanon et al., 2016): its range given the trees'
 logit is estimated on the same rows, and where both ends of the range give the same verdict, the trees decide.
+
+Partial credit follows a proportional-odds model (McCullagh, 1980): P(fully correct) = sigmoid(logit), P(at least partly correct) =
+sigmoid(logit + offset), with one offset >= 0 for all rows, so that the latter is never lower.
 """
 
 import logging
@@ -43,6 +46,10 @@ MIN_TEMPERATURE, MAX_TEMPERATURE = 0.1, 10.0
 # that the order of the answers stays.
 SLOPE_SD, OFFSET_SD, MIN_SLOPE = 0.5, 1.0, 0.05
 RECALIBRATION_FOLDS = 10
+# Highest offset between fully and at least partly correct answers.
+MAX_PARTIAL_OFFSET = 10.0
+# Labels between 0 and 1 are partial credit if there are so many of them and so few values; other soft labels are a teacher's doubt.
+MIN_PARTIAL_ROWS, MAX_PARTIAL_GRADES = 20, 10
 # For early exit, the tree logit is divided into bins of at least MIN_ROWS rows, at most MAX_BINS of them.
 MIN_ROWS, MAX_BINS = 100, 20
 # Share of rows below the lower bound, and above the upper one.
@@ -158,6 +165,34 @@ def fit_temperature(logits: ArrayLike, labels: ArrayLike) -> float:
 
     bounds = np.log(MIN_TEMPERATURE), np.log(MAX_TEMPERATURE)
     return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x))
+
+
+def fit_partial_offset(logits: ArrayLike, lenient_labels: ArrayLike, weights: ArrayLike | None = None) -> float:
+    """Fit the offset in [0, 10] with the highest likelihood of the lenient labels under sigmoid(logit + offset).
+
+    Args:
+        logits: calibrated, of a fully correct answer, of rows that the judge was not trained on, shape (n,), n > 0.
+        lenient_labels: 1 for an at least partly correct answer, else 0, shape (n,).
+        weights: of the rows, shape (n,); 1 by default.
+    """
+    from scipy.optimize import minimize_scalar
+
+    z, y = np.asarray(logits, float), np.asarray(lenient_labels, float)
+    w = np.ones(len(z)) if weights is None else np.asarray(weights, float)
+
+    def loss(offset: float) -> float:
+        return float(w @ (np.logaddexp(0, z + offset) - y * (z + offset)))
+
+    return float(minimize_scalar(loss, bounds=(0.0, MAX_PARTIAL_OFFSET), method="bounded").x)
+
+
+def find_lenient_labels(labels: ArrayLike) -> np.ndarray | None:
+    """Return 1 for labels above 0 and 0 for the others, shape (n,), if labels in [0, 1] give partial credit; else None."""
+    y = np.asarray(labels, float)
+    partial = y[(y > 0) & (y < 1)]
+    if len(partial) < MIN_PARTIAL_ROWS or len(np.unique(partial)) > MAX_PARTIAL_GRADES or y.min() > 0:
+        return None
+    return (y > 0).astype(float)
 
 
 def fit_recalibration(logits: ArrayLike, labels: ArrayLike) -> tuple[float, float]:

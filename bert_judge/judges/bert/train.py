@@ -103,7 +103,7 @@ def recalibrate_judge(spec: Mapping[str, Any], rows: pd.DataFrame, backbone: str
     tables.write_json(folder / METRICS, {"validation": metrics, "training": {"rows": len(rows)}})
     _record_seen_rows(folder, rows, manifest.path)
     start = " ".join(filter(None, (manifest.repository, version, f"({revision})")))
-    body = render("bert/recalibrated.md.jinja", start=start, metrics=metrics)
+    body = render("bert/recalibrated.md.jinja", start=start, metrics=metrics, judge=metadata)
     _write_card(folder, metadata, body)
     # As compact as the judge that it comes from.
     judge.save(folder, int8=(manifest.path / WEIGHTS_FILE).is_file())

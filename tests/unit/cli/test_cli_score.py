@@ -20,6 +20,7 @@ import pytest
 import tiny_models
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import logit
 from typer.testing import CliRunner, Result
 
 from bert_judge import tables
@@ -361,6 +362,28 @@ def test_the_threshold_is_the_users(tmp_path: Path) -> None:
     for threshold, verdict in ((0.5, "correct"), (0.6, "incorrect")):
         assert run("score", "a.jsonl", "-j", "rouge_l_recall", "--threshold", threshold, "--force").exit_code == 0
         assert read(tmp_path / "a.scored.jsonl")[0]["verdict"] == verdict
+
+
+def test_the_policy_is_the_users(tmp_path: Path) -> None:
+    reference = "The circuit was open, because the wire was no longer connected to the battery."
+    write(
+        tmp_path / "a.csv",
+        [{"question": "Why did the bulb go out?", "references": reference, "candidate": "The wire was not connected."}],
+    )
+    scores = {}
+    for policy in ("strict", "lenient"):
+        result = run("score", "a.csv", "--policy", policy, "--force")
+        assert result.exit_code == 0 and f", policy {policy} (comes with bert-judge" in result.stderr, result.output
+        [scored] = read(tmp_path / "a.scored.csv")
+        scores[policy] = float(scored["score"])
+        one = run("predict", scored["candidate"], "-r", reference, "-q", scored["question"], "--policy", policy)
+        assert one.stdout == f"{scored['verdict']} {scores[policy]:.3f}\n"
+    offset = BERTJudge().checkpoint.metadata.partial_offset
+    assert logit(scores["lenient"]) - logit(scores["strict"]) == pytest.approx(offset, abs=1e-4)
+    (tmp_path / "a.scored.csv").unlink()
+    result = run("score", "a.csv", "-j", "contains", "--policy", "lenient")
+    assert result.exit_code == 1 and result.stderr.splitlines()[-1].startswith("error: --policy lenient: the judge contains cannot")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
 
 
 # --- several judges, and known-wrong answers ---

@@ -226,7 +226,9 @@ def test_a_few_labels_recalibrate_the_judge(tmp_path: Path, monkeypatch: pytest.
     ratio = mine["stacker"]["encoder"] / general["stacker"]["encoder"]
     assert ratio == pytest.approx(metrics["slope"]) == pytest.approx(mine["stacker"]["features"] / general["stacker"]["features"])
     assert (mine["backbone"], mine["version"], mine["logit_bounds"]) == ("general", "", general["logit_bounds"])
+    assert mine["partial_offset"] == pytest.approx(metrics["slope"] * general["partial_offset"])
     card = (folder / "README.md").read_text("utf-8")
+    assert f"`lenient`: {mine['partial_offset']:.3f} is added to the logit" in card
     assert f"The judge general {general['version']} ({folder_revision(GENERAL_FOLDER)}), recalibrated by" in card
     # As small as the judge that it comes from.
     assert (folder / "weights.int8.safetensors").stat().st_size == (GENERAL_FOLDER / "weights.int8.safetensors").stat().st_size

@@ -139,6 +139,10 @@ CHANGES: dict[str, tuple[Callable[[dict[str, Any]], None], set[tuple[str, ...]]]
         _set("judges", "bert", "threshold", to=0.6),
         {("labels", "bert", *pair) for pair in ASKED},
     ),
+    "a trained judge's policy": (
+        _set("judges", "bert", "policy", to="lenient"),
+        {("labels", "bert", *pair) for pair in ASKED},
+    ),
     "a trained judge's learning rate": (_set("judges", "bert", "training", to={"learning_rate": 1e-5}), {("judge", "bert")}),
     "the rows that are in memory at once": (_set("judges", "bert", "training", to={"micro_batch_size": 4}), set()),
     "the share of validation": (_set("datasets", "answers", "validation_fraction", to=0.2), {("dataset", "answers")}),

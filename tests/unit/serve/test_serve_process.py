@@ -259,6 +259,23 @@ def test_a_file_of_judges_only_is_served(tmp_path: Path) -> None:
     pool.close()
 
 
+def test_the_policy_of_a_server_is_that_of_its_judges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    policies: list[str] = []
+
+    def load(reference: judge_pool.JudgeReference) -> Exact:
+        policies.append(reference.context.settings["policy"])
+        return Exact()
+
+    monkeypatch.setattr(judge_pool, "_load", load)
+    for policy in (None, "lenient"):
+        pool = judge_pool.select_judges(["general"], [], tmp_path, Limits(), Metrics(), policy)
+        pool.load()
+        pool.close()
+    assert policies == ["strict", "lenient"]
+    with pytest.raises(InputError, match="--policy lenient: the judge exact_match cannot tell partly correct answers"):
+        judge_pool.select_judges([], [], tmp_path, Limits(), Metrics(), "lenient")
+
+
 def test_the_judges_of_a_configuration_are_those_that_are_there(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     file = tmp_path / "config.yaml"
     file.write_text(CONFIG)

@@ -43,6 +43,8 @@ def test_the_files_are_those_of_version_2() -> None:
     assert (metadata["version"], metadata["languages"], metadata["simulated"]) == ("v2", ["en"], False)
     # Measured with these rules about texts: python benchmarks/train_general.py --measure.
     assert metadata["text_version"] == TEXT_VERSION
+    # It has both policies, fitted and measured by python benchmarks/policy.py, and the card says the offset.
+    assert f"adds {metadata['partial_offset']:.3f} to the logit" in (GENERAL_FOLDER / "README.md").read_text(encoding="utf-8")
     assert sum(file.stat().st_size for file in GENERAL_FOLDER.iterdir()) <= 25_000_000
 
 
