@@ -2,7 +2,7 @@
 
     python benchmarks/attention_learning.py [--rows 16] [--heads 12] [--width 32] [--rounds 5]
 
-Behind the choice in `bert_judge.encoder.attention`. Random numbers without padding; inputs and gradients are bfloat16, so
+Behind the choice in `bert_judge.encoder.trainer`. Random numbers without padding; inputs and gradients are bfloat16, so
 float32 attention pays for its conversions. Variants are interleaved; the best round of each counts.
 
 Set `ONEDNN_MAX_CPU_ISA=AVX512_CORE_BF16` to keep a CPU with AMX from using it.

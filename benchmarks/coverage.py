@@ -18,7 +18,7 @@ import pandas as pd
 from scipy import stats
 
 from bert_judge.evaluation.audit import corrected, ppi, sampling
-from bert_judge.evaluation.audit.labels import LABEL, UNLABELLED
+from bert_judge.evaluation.audit.sampling import LABEL, UNLABELLED
 from bert_judge.evaluation.score_tables import MODEL, TASK
 from bert_judge.statistics.bootstrap import Interval
 

@@ -31,8 +31,7 @@ from sklearn.metrics import precision_recall_fscore_support
 from bert_judge import tables
 from bert_judge.assets.prepare import load_manifest, prepare
 from bert_judge.candidates.generators.hf import HFGenerator
-from bert_judge.config.models import HFModel
-from bert_judge.config.training import JudgeTuning, Training
+from bert_judge.config.models import HFModel, JudgeTuning, Training
 from bert_judge.judges.llm.fine_tuned import DEFAULTS, FineTunedJudge, to_rows, train_judge
 from bert_judge.judges.pairwise import fine_tuned as pairs_of_models
 from bert_judge.judges.pairwise.llm import PairLLMJudge

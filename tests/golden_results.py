@@ -355,7 +355,7 @@ def _simulated_truth() -> list[Label]:
     from bert_judge.candidates.generators.simulated import simulate
     from bert_judge.candidates.stage import read_samples
     from bert_judge.judges.imported.judge import SimulatedTruth
-    from bert_judge.tasks.prompts import prompt
+    from bert_judge.tasks.registry import prompt
 
     settings = {"generator": "simulated", "p_correct": 0.5, "style": "wordy", "seed": 0}
     source = {"model": "m", "settings": settings, "family": "short_answer", "prompt_style": "free"}
@@ -399,7 +399,7 @@ def candidate_results() -> Results:
     from bert_judge.candidates.stage import read_samples
     from bert_judge.config import Style
     from bert_judge.tasks import find
-    from bert_judge.tasks.prompts import prompt
+    from bert_judge.tasks.registry import prompt
 
     results: dict[str, list[Any]] = {}
     with tempfile.TemporaryDirectory() as folder:

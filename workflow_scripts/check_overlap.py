@@ -2,7 +2,7 @@
 
 import json
 
-from bert_judge.datasets.overlap import check_overlap
+from bert_judge.datasets.merge import check_overlap
 from bert_judge.runtime.logs import job_log
 
 with job_log(snakemake.log[0]):

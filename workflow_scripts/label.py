@@ -4,7 +4,7 @@ import json
 from functools import partial
 
 from bert_judge.labels.stage import label_job
-from bert_judge.runtime.gpus import check_gpus
+from bert_judge.runtime.hardware import check_gpus
 from bert_judge.runtime.logs import job_log
 
 with job_log(snakemake.log[0]):

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from bert_judge.evaluation.cascades import build_cascades
+from bert_judge.evaluation.agreement import build_cascades
 from bert_judge.runtime.logs import job_log
 
 with job_log(snakemake.log[0]):

@@ -2,7 +2,7 @@
 
 import json
 
-from bert_judge.evaluation.pairs.pair_tables import build_pairs
+from bert_judge.evaluation.pairs.agreement import build_pairs
 from bert_judge.runtime.logs import job_log
 
 with job_log(snakemake.log[0]):

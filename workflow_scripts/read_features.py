@@ -2,12 +2,12 @@
 
 import json
 
-from bert_judge.runtime import gpus
+from bert_judge.runtime import hardware
 from bert_judge.runtime.logs import job_log
 from bert_judge.runtime.resume import work_folder
 
 with job_log(snakemake.log[0]):
-    gpus.check_gpus(snakemake.resources)
+    hardware.check_gpus(snakemake.resources)
     from bert_judge.assets.prepare import load_manifest
     from bert_judge.judges.probe.features import extract_features
     from bert_judge.judges.probe.hidden_states import HiddenStateExtractor

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from bert_judge.judges.registry import TrainingContext, train_judge
-from bert_judge.runtime.gpus import check_gpus
+from bert_judge.runtime.hardware import check_gpus
 from bert_judge.runtime.logs import job_log
 from bert_judge.runtime.resume import work_folder
 

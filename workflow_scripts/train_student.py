@@ -4,12 +4,12 @@ import json
 from pathlib import Path
 
 from bert_judge.config import Tuning
-from bert_judge.runtime import gpus
+from bert_judge.runtime import hardware
 from bert_judge.runtime.logs import job_log
 from bert_judge.runtime.resume import work_folder
 
 with job_log(snakemake.log[0]):
-    gpus.check_gpus(snakemake.resources)
+    hardware.check_gpus(snakemake.resources)
     from bert_judge.students.train import train_student
 
     folder, spec = Path(snakemake.output.manifest).parent, json.loads(snakemake.params.spec)

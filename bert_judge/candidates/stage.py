@@ -19,7 +19,7 @@ from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.resume import Batch
 from bert_judge.tasks import Sample
 from bert_judge.tasks.build import build_task
-from bert_judge.tasks.prompts import prompt
+from bert_judge.tasks.registry import prompt
 
 log = logging.getLogger(__name__)
 

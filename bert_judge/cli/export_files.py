@@ -13,7 +13,7 @@ from bert_judge.assets.prepare import GENERAL, GENERAL_FOLDER
 from bert_judge.cli.options import Force
 from bert_judge.cli.terminal import echo
 from bert_judge.labels.judge_loading import JUDGES, trained_judges
-from bert_judge.report import result_formats, results
+from bert_judge.report import results
 from bert_judge.report.format import TABLE_FORMATS
 from bert_judge.report.results import AccuracyResult
 from bert_judge.runtime.errors import InputError, suggest
@@ -43,7 +43,7 @@ def export(
         raise InputError(f"--to {to}: unknown; choose one of {', '.join(FORMATS)}")
     if to == "inspect":
         with tables.claim_output(output, file, force=force):
-            count = _write_lines(output, result_formats.inspect_lines(results.scored_rows(file, judge), str(file)))
+            count = _write_lines(output, results.inspect_lines(results.scored_rows(file, judge), str(file)))
         echo(f"{output}: {count:,} lines")
         return
     accuracies = results.load_results(file, judge)
@@ -84,12 +84,12 @@ def _model_documents(
         folder = Path(model.replace("/", "__"))
         match form:
             case "lm_eval":
-                document = json.dumps(result_formats.lm_eval_document(model_results), indent=2, ensure_ascii=False) + "\n"
+                document = json.dumps(results.lm_eval_document(model_results), indent=2, ensure_ascii=False) + "\n"
                 documents[folder / f"results_{timestamp}.json"] = document
             case "model_index":
-                documents[folder / "model-index.yaml"] = result_formats.model_index(model_results, datasets)
+                documents[folder / "model-index.yaml"] = results.model_index(model_results, datasets)
             case _:
-                documents[folder / ".eval_results" / "bert_judge.yaml"] = result_formats.eval_results(model_results, datasets)
+                documents[folder / ".eval_results" / "bert_judge.yaml"] = results.eval_results(model_results, datasets)
     return documents
 
 

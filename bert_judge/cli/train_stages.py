@@ -13,10 +13,9 @@ from bert_judge import plan, tables
 from bert_judge.assets.prepare import load_manifest, prepare
 from bert_judge.cli.configurations import FILE, LABELS, LONGER, START, TEST, TRAIN
 from bert_judge.cli.file_run import FileRun
-from bert_judge.datasets.merge import build_dataset
-from bert_judge.datasets.overlap import check_overlap
+from bert_judge.datasets.merge import build_dataset, check_overlap
 from bert_judge.evaluation.agreement import MAJORITY
-from bert_judge.evaluation.pairs.pair_tables import import_pairs
+from bert_judge.evaluation.pairs.agreement import import_pairs
 from bert_judge.evaluation.standings import build_standings
 from bert_judge.importers import files
 from bert_judge.judges.model_card import markdown_table

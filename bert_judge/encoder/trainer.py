@@ -2,6 +2,9 @@
 
 The order of the batches of all epochs is computed from the seed before training: rows of similar length share a batch, batches are
 shuffled. A resumed run therefore sees the same batches as an uninterrupted one.
+
+On a CPU, attention is in float32 and everything else in bfloat16: PyTorch's backward pass through attention is faster in float32
+there, several times for short rows (measured: docs/log.md).
 """
 
 import json
@@ -10,7 +13,8 @@ import math
 import random
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -19,16 +23,64 @@ import numpy as np
 import torch
 from torch.nn.functional import binary_cross_entropy_with_logits
 from torch.utils.data import Subset
-from transformers import PreTrainedModel, PrinterCallback, Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+from transformers import (
+    AttentionInterface,
+    AttentionMaskInterface,
+    PreTrainedModel,
+    PrinterCallback,
+    Trainer,
+    TrainerCallback,
+    TrainerControl,
+    TrainerState,
+    TrainingArguments,
+)
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+from transformers.masking_utils import sdpa_mask
 
 from bert_judge.config import Training, Tuning
-from bert_judge.encoder.attention import float32_attention
 from bert_judge.encoder.checkpoint import Checkpoint
 from bert_judge.encoder.encoding import EncodedRow
 from bert_judge.encoder.torch_model import collate
-from bert_judge.runtime import sigterm
+from bert_judge.runtime import hardware, resume
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.hardware import best_device, best_dtype
+
+SDPA = "sdpa"
+SDPA_FLOAT32 = "sdpa_in_float32"
+
+
+@contextmanager
+def float32_attention(model: PreTrainedModel) -> Iterator[None]:
+    """Compute fused attention in float32 within this context on a machine without a GPU; outputs differ by rounding."""
+    # The model's own device does not count: with several processes it is moved only when training starts.
+    if model.config._attn_implementation != SDPA or hardware.best_device() != "cpu":
+        yield
+        return
+    model.set_attn_implementation(SDPA_FLOAT32)
+    try:
+        yield
+    finally:
+        model.set_attn_implementation(SDPA)
+
+
+def _sdpa_in_float32(module: torch.nn.Module, *tensors: torch.Tensor | None, **options: Any) -> tuple[torch.Tensor, None]:
+    [query, *_] = tensors
+    assert query is not None
+    with torch.autocast(query.device.type, enabled=False):
+        float32_options = {name: _to_float32(value) for name, value in options.items()}
+        output, weights = sdpa_attention_forward(module, *map(_to_float32, tensors), **float32_options)
+    return output.to(query.dtype), weights
+
+
+def _to_float32(value: Any) -> Any:
+    return value.float() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
+
+
+AttentionInterface.register(SDPA_FLOAT32, _sdpa_in_float32)
+AttentionMaskInterface.register(SDPA_FLOAT32, sdpa_mask)
+
+
+# --- training ---
 
 log = logging.getLogger(__name__)
 
@@ -88,10 +140,10 @@ def run_trainer(trainer: Trainer, tokens: int, work_folder: Path) -> dict[str, f
     monitor = TrainingMonitor(tokens)
     trainer.add_callback(monitor)
     trainer.remove_callback(PrinterCallback)
-    with sigterm.defer_sigterm(), float32_attention(cast(PreTrainedModel, trainer.model)):
+    with resume.defer_sigterm(), float32_attention(cast(PreTrainedModel, trainer.model)):
         result = trainer.train(resume_from_checkpoint=find_last_checkpoint(work_folder))
         if trainer.state.global_step < trainer.state.max_steps:
-            sigterm.stop(f"{trainer.state.global_step} of {trainer.state.max_steps} steps, which are saved")
+            resume.stop(f"{trainer.state.global_step} of {trainer.state.max_steps} steps, which are saved")
     return {"steps": result.global_step, **monitor.summary(trainer.state), "loss": result.training_loss}
 
 
@@ -253,7 +305,7 @@ class TrainingMonitor(TrainerCallback):
         self.first_step, self.start_time = state.global_step, time.monotonic()
 
     def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
-        if sigterm.stop_requested():
+        if resume.stop_requested():
             control.should_save = control.should_training_stop = True
 
     def on_log(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:

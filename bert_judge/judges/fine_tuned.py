@@ -27,8 +27,7 @@ from bert_judge.assets.model_files import hash_files
 from bert_judge.assets.prepare import Manifest, folder_revision, resolve_model
 from bert_judge.candidates.generators.protocol import Completion, Generator
 from bert_judge.candidates.generators.tokenization import PromptEncoder
-from bert_judge.config.models import HFModel
-from bert_judge.config.training import JudgeTuning
+from bert_judge.config.models import HFModel, JudgeTuning
 from bert_judge.encoder.encoding import fair_lengths
 from bert_judge.encoder.judge_folder import JUDGE_FILE
 from bert_judge.judges.model_card import markdown_table, metrics_table, write_model_card

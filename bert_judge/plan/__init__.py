@@ -9,9 +9,8 @@ from typing import Any
 from bert_judge.config import files as config_files
 from bert_judge.judges.registry import Spec
 from bert_judge.plan import capability_checks, checks
-from bert_judge.plan.configuration import parse
+from bert_judge.plan.configuration import ATTACKS, parse
 from bert_judge.plan.graph import Graph
-from bert_judge.plan.resolved_config import ATTACKS
 from bert_judge.plan.students import expand_models
 from bert_judge.runtime.errors import ConfigError
 

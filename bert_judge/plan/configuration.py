@@ -1,18 +1,35 @@
-"""The configuration with the blocks of all judge kinds: its model, its validation and its JSON schema."""
+"""The configuration with the blocks of all judge kinds: its model, its validation, its JSON schema, and its names resolved."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache, reduce
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property, reduce
 from operator import or_
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field, TypeAdapter, ValidationError, create_model
 
-from bert_judge.config import Config, JudgeConfig, validation
+from bert_judge import tasks
+from bert_judge.config import (
+    Config,
+    Dataset,
+    Filter,
+    ImportedModel,
+    JudgeConfig,
+    LocalModel,
+    Model,
+    SimulatedModel,
+    StudentModel,
+    TaskSource,
+    validation,
+)
 from bert_judge.config.base import Name
 from bert_judge.judges import registry
+from bert_judge.judges.registry import JudgeKind, Spec
 from bert_judge.runtime.errors import ConfigError
+from bert_judge.tasks.registry import published_sources
 
 
 def config_model() -> type[Config]:
@@ -46,3 +63,192 @@ def parse(raw: Mapping[str, Any]) -> Config:
 def json_schema() -> dict[str, Any]:
     """Return the JSON schema, which editors use for completion and validation."""
     return TypeAdapter(config_model()).json_schema(by_alias=True)
+
+
+# --- names, tables and their relations ---
+
+# Name of the source of attacks on judges, in a model's place. No model of a configuration can have this name; its tables are stored
+# like those of models, so that every rule that labels answers labels these too.
+ATTACKS = "_attacks"
+
+
+@dataclass(frozen=True)
+class ResolvedConfig:
+    """A checked configuration with its names resolved: models, tasks, judges, and the tables they need.
+
+    Attributes:
+        config: the validated configuration.
+        models: every model by its name; keys with `*` are replaced by the models they stand for.
+        left_out: a line for each optional model that is not installed.
+    """
+
+    config: Config
+    models: Mapping[str, Model]
+    left_out: Sequence[str] = ()
+
+    @property
+    def tasks(self) -> list[str]:
+        return [*self.config.tasks.train, *self.config.tasks.test]
+
+    def judges(self, kind: str) -> list[str]:
+        return [name for name, judge in self.config.judges.items() if judge.kind == kind]
+
+    def kind_of(self, judge: str) -> JudgeKind:
+        return registry.find(self.config.judges[judge].kind)
+
+    def judges_of_rule(self, rule: str) -> list[str]:
+        """Return the names of the judges whose tables this rule labels."""
+        return [name for name, block in self.config.judges.items() if registry.find(block.kind).label_rule(block) == rule]
+
+    @property
+    def base_models(self) -> list[str]:
+        """Return the models that are not students; judges and students may be trained on their answers."""
+        return [name for name, model in self.models.items() if not isinstance(model, StudentModel)]
+
+    @property
+    def answer_sources(self) -> list[str]:
+        """Return the models, and the source of attacks if attacks are configured."""
+        return [*self.models, *([ATTACKS] if self.config.attacks else [])]
+
+    def models_of_generator(self, generator: str) -> list[str]:
+        return [name for name, model in self.models.items() if model.generator == generator]
+
+    def answers(self, model: str, task: str) -> bool:
+        """Return whether a model has answers to a task; an imported model only has answers to tasks of its own files."""
+        if model == ATTACKS:
+            return task in self.attack_tasks
+        entry = self.models[model]
+        if not isinstance(entry, ImportedModel):
+            return True
+        imported = self.config.tasks.imported.get(task)
+        return imported is not None and imported.source in entry.source
+
+    @cached_property
+    def score_tables(self) -> list[tuple[str, str]]:
+        """Return (model, task) of every score table, sorted, so that the order in the configuration does not matter."""
+        return sorted((m, t) for t in self.config.tasks.test for m in self.models if self.answers(m, t))
+
+    @property
+    def attack_tasks(self) -> list[str]:
+        """Return the test tasks whose questions the attacks use, sorted."""
+        attacks = self.config.attacks
+        if attacks is None:
+            return []
+        return sorted(self.config.tasks.test if attacks.tasks == "all" else attacks.tasks)
+
+    def dataset_tables(self, dataset: str) -> list[tuple[str, str]]:
+        """Return (model, task) of every table that a dataset merges, sorted; input files have the same order."""
+        return self._answer_tables(self.config.datasets[dataset])
+
+    def filter_tables(self, name: str) -> list[tuple[str, str]]:
+        """Return (model, task) of every table that a filter selects from, sorted; input files have the same order."""
+        return self._answer_tables(self.config.filters[name])
+
+    def _answer_tables(self, entry: Dataset | Filter) -> list[tuple[str, str]]:
+        models = self.base_models if entry.models == "all" else entry.models
+        return sorted((m, t) for t in entry.tasks for m in models if self.answers(m, t))
+
+    def weakly_labelled_tables(self, dataset: str) -> list[tuple[str, str]]:
+        """Return (model, task) of the tables in which a dataset's weak_teacher fills in missing labels, sorted."""
+        weak_teacher = self.config.datasets[dataset].weak_teacher
+        return [(m, t) for m, t in self.dataset_tables(dataset) if weak_teacher and t in weak_teacher.tasks]
+
+    def training_tables(self, dataset: str) -> list[tuple[str, str, str]]:
+        """Return (judge, model, task) of every label table that a dataset uses."""
+        entry = self.config.datasets[dataset]
+        labels = [(entry.teacher, *pair) for pair in self.dataset_tables(dataset)]
+        return labels + [(entry.weak_teacher.teacher, *pair) for pair in self.weakly_labelled_tables(dataset) if entry.weak_teacher]
+
+    def family(self, task: str) -> str:
+        entry = self.config.tasks.imported.get(task) or self.source_of(task)
+        return entry.family if entry else tasks.find(task).family
+
+    def source_of(self, task: str) -> TaskSource | None:
+        """Return the data set that a task's questions come from; None for a task of a function or an imported file."""
+        if task in self.config.tasks.imported:
+            return None
+        return self.config.tasks.sources.get(task) or published_sources().get(task)
+
+    def import_path(self, name: str) -> Path:
+        return Path(self.config.imports[name].path)
+
+    def source_file(self, task: str) -> Path | None:
+        """Return the file that a task's questions come from: an imported file, a data set, a user's task file, or None."""
+        if imported := self.import_of(task):
+            return self.import_path(imported)
+        source = self.source_of(task)
+        return Path(source.path) if source and source.path else tasks.file_of(task)
+
+    def import_of(self, task: str) -> str | None:
+        """Return the import that a task's questions come from; None if they are not imported."""
+        imported = self.config.tasks.imported.get(task)
+        return imported.source if imported else None
+
+    def verdict_import(self, judge: str, task: str) -> str | None:
+        """Return the import that holds an imported judge's verdicts on a task; None if it is missing or ambiguous.
+
+        This is the task's own file if the judge reads it, otherwise the only file of the judge that no task uses.
+        """
+        entry: Any = self.config.judges[judge]
+        task_import = self.import_of(task)
+        if task_import in entry.source:
+            return task_import
+        used_imports = {imported.source for imported in self.config.tasks.imported.values()}
+        verdicts_only = [name for name in entry.source if name not in used_imports]
+        return verdicts_only[0] if len(verdicts_only) == 1 else None
+
+    @cached_property
+    def assets(self) -> dict[str, Spec]:
+        """Return what `prepare` downloads to a local folder: asset name → repository and revision."""
+        models = {
+            f"model-{name}": {"repository": m.model, "revision": m.revision, "remote_code": m.trust_remote_code}
+            for name, m in self.models.items()
+            if isinstance(m, LocalModel) and not isinstance(m, StudentModel)
+        }
+        # All students of a key have the same base model.
+        models |= {
+            f"base-{key}": {"repository": m.model, "revision": m.revision, "remote_code": m.trust_remote_code}
+            for key, m in self.config.models.items()
+            if isinstance(m, StudentModel)
+        }
+        judges = {
+            asset: spec
+            for name, block in self.config.judges.items()
+            for asset, spec in self.kind_of(name).assets(name, block).items()
+        }
+        data_sets = {
+            f"task-{name}": {
+                "repository": source.repository,
+                "revision": source.revision,
+                "data_set": {"config": source.config, "split": source.split},
+            }
+            for name in self.tasks
+            if (source := self.source_of(name)) and source.repository
+        }
+        return {**models, **judges, **data_sets}
+
+    @property
+    def measured_cascades(self) -> dict[str, list[str]]:
+        """Return cascade → its judges, for the cascades that are scorers; empty without a gold judge."""
+        scored = [name for name in self.config.scorers if self.config.judges[name].kind == "cascade"]
+        return {name: list(self.kind_of(name).depends_on(self.config.judges[name]).judges) for name in scored if self.config.gold}
+
+    @property
+    def corrects_accuracy(self) -> bool:
+        """Return whether the audit has labels to correct accuracies with."""
+        audit = self.config.audit
+        return audit is not None and (audit.labels is not None or audit.labels_from == "gold")
+
+    def styles(self) -> dict[str, str]:
+        """Return the most frequent style of each simulated model that is scored."""
+        style_by_model: dict[str, str] = {}
+        for model in sorted({model for model, _ in self.score_tables}):
+            if isinstance(entry := self.models[model], SimulatedModel):
+                weights = {entry.style: 1.0} if isinstance(entry.style, str) else entry.style
+                style_by_model[model] = max(weights, key=lambda style: weights[style])
+        return style_by_model
+
+
+def dump(block: Any, without: set[str] | None = None, only: set[str] | None = None) -> Spec:
+    """Convert a section of the configuration to plain JSON, optionally without or with only some keys."""
+    return block.model_dump(mode="json", exclude=without, include=only)

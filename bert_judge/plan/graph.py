@@ -12,7 +12,7 @@ from pathlib import Path
 from bert_judge.config import ImportedModel, LocalModel, StudentModel
 from bert_judge.judges.registry import DATASET_FILES, Inputs, LabelTable, judge_file
 from bert_judge.plan.checks import PAIRS_FOLDER
-from bert_judge.plan.resolved_config import ATTACKS
+from bert_judge.plan.configuration import ATTACKS
 from bert_judge.plan.students import StudentSpecs
 from bert_judge.tables import selections
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from bert_judge.config import Config, ImportedModel, LocalModel, Model, StudentModel
 from bert_judge.config.datasets import CONTROLS
 from bert_judge.judges.registry import Spec
-from bert_judge.plan.resolved_config import dump
+from bert_judge.plan.configuration import dump
 from bert_judge.plan.specs import CHAT_SETTINGS, Specs
 
 

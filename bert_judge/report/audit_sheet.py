@@ -17,8 +17,8 @@ from markupsafe import Markup
 from bert_judge import tables
 from bert_judge.evaluation import score_tables
 from bert_judge.evaluation.audit import sampling
-from bert_judge.evaluation.audit.labels import LABEL, UNLABELLED, VERDICTS, attach_labels, read_labels
-from bert_judge.report import templates
+from bert_judge.evaluation.audit.sampling import LABEL, UNLABELLED, VERDICTS, attach_labels, read_labels
+from bert_judge.report import format
 from bert_judge.report.format import display_text, escape_formula
 
 # Nearly the capacity of a spreadsheet cell (32,767 characters), and more than most people read.
@@ -104,14 +104,14 @@ def write_csv(rows: Sequence[SheetRow], path: Path) -> None:
 
 def _render_page(rows: Sequence[SheetRow]) -> str:
     """Return the page; texts of models are escaped, and its policy allows only its own script and no external requests."""
-    script = templates.resource("sheet.js")
-    template = templates.environment().get_template("sheet.html.jinja")
+    script = format.resource("sheet.js")
+    template = format.environment().get_template("sheet.html.jinja")
     return template.render(
         rows=[row.displayed() for row in rows],
         verdicts=VERDICTS,
         # The browser stores labels under this key, separately for every sheet.
         storage_key=hashlib.sha256(" ".join(row.id for row in rows).encode()).hexdigest()[:16],
-        style=Markup(templates.resource("sheet.css")),
+        style=Markup(format.resource("sheet.css")),
         script=Markup(script),
-        script_hash=templates.script_hash(script),
+        script_hash=format.script_hash(script),
     )

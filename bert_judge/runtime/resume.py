@@ -5,21 +5,81 @@ Snakemake deletes a job's declared outputs before it starts and after it fails, 
 
 One job may produce several tables of a model (a `Batch`), so that an expensive model is loaded once. It writes a manifest, and a
 light job then writes each table from the shards, so that every table stays a target of its own.
+
+On SIGTERM, long work checks `stop_requested` and ends at the next point where nothing is lost. SLURM sends it before pre-emption,
+at the time limit and on `scancel`; SIGKILL follows after the cluster's grace time.
 """
 
 import hashlib
 import json
 import logging
 import shutil
-from collections.abc import Callable, Hashable, Mapping, Sequence, Set
+import signal
+import threading
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bert_judge.runtime import outputs, sigterm
+from bert_judge.runtime import outputs
 from bert_judge.runtime.logs import ProgressLogger
+
+# The status a shell reports for a process that SIGTERM ended. Schedulers treat it as a failure, so the job can be rerun.
+EXIT_STATUS = 128 + signal.SIGTERM
+
+_received: list[int] = []
+
+
+class Stopped(Exception):
+    """Work stopped in the middle of a shard because of SIGTERM.
+
+    Attributes:
+        results: position in the shard → its result; the next run computes the missing ones.
+    """
+
+    def __init__(self, results: Mapping[int, Any]) -> None:
+        self.results = dict(results)
+        super().__init__(f"stopped with {len(self.results)} results")
+
+
+@contextmanager
+def defer_sigterm() -> Iterator[None]:
+    """Record SIGTERM for `stop_requested` instead of ending at once; a second SIGTERM has its original effect.
+
+    No effect outside the main thread, where Python allows no signal handlers.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    original = signal.getsignal(signal.SIGTERM) or signal.SIG_DFL
+
+    def record(number: int, _: object) -> None:
+        _received.append(number)
+        signal.signal(number, original)
+
+    signal.signal(signal.SIGTERM, record)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, original)
+        _received.clear()
+
+
+def stop_requested() -> bool:
+    """Return whether SIGTERM arrived inside `defer_sigterm`."""
+    return bool(_received)
+
+
+def stop(progress: str) -> NoReturn:
+    """End the process once all results are saved. Raises SystemExit: with `EXIT_STATUS`."""
+    log.warning("stopped by SIGTERM after %s; the next run resumes from here", progress)
+    raise SystemExit(EXIT_STATUS)
+
+
+# --- shards ---
 
 Item = TypeVar("Item")
 log = logging.getLogger(__name__)
@@ -42,8 +102,8 @@ def run_resumable(
     """Process items shard by shard, skipping those whose results an earlier run saved.
 
     Args:
-        compute: returns one result (plain values) per item of a shard. Long work checks `sigterm.stop_requested` and raises
-            `sigterm.Stopped` with its results so far.
+        compute: returns one result (plain values) per item of a shard. Long work checks `stop_requested` and raises
+            `Stopped` with its results so far.
         shard_rows: items per shard, the most that a kill can lose.
         should_cache: whether to save a result; others (transient failures) are computed again by the next run.
 
@@ -64,16 +124,16 @@ def run_resumable(
     def save(shard_results: Mapping[str, Mapping[str, Any]]) -> None:
         save_shard(folder, {key: result for key, result in shard_results.items() if should_cache(result)})
 
-    with sigterm.defer_sigterm():
+    with defer_sigterm():
         for start in range(0, len(pending), shard_rows):
-            if sigterm.stop_requested():
-                sigterm.stop(f"{start} of {len(pending)} {unit}")
+            if stop_requested():
+                stop(f"{start} of {len(pending)} {unit}")
             shard = pending[start : start + shard_rows]
             try:
                 shard_results = {key: result for (key, _), result in zip(shard, compute([item for _, item in shard]), strict=True)}
-            except sigterm.Stopped as stopped:
+            except Stopped as stopped:
                 save({shard[position][0]: result for position, result in stopped.results.items()})
-                sigterm.stop(f"{start + len(stopped.results)} of {len(pending)} {unit}")
+                stop(f"{start + len(stopped.results)} of {len(pending)} {unit}")
             save(shard_results)
             results |= shard_results
             progress.update(start + len(shard))

@@ -21,10 +21,10 @@ from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.package_data import read_yaml
 from bert_judge.serve import bodies, chat, decisions
 from bert_judge.serve.batcher import JudgeFailed
+from bert_judge.serve.chat import Template, read_templates
 from bert_judge.serve.guard import error_response
 from bert_judge.serve.judge_pool import JudgePool
 from bert_judge.serve.limits import Limits, Metrics, RequestRejected
-from bert_judge.serve.templates import Template, read_templates
 
 Answer = TypeVar("Answer")
 # The web page: static files that call the API.

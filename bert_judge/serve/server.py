@@ -17,10 +17,10 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from bert_judge.runtime.errors import InputError
 from bert_judge.serve.app import make_app
+from bert_judge.serve.chat import read_templates
 from bert_judge.serve.guard import Guard, check_address, read_token
 from bert_judge.serve.judge_pool import select_judges
 from bert_judge.serve.limits import Limits, Metrics
-from bert_judge.serve.templates import read_templates
 
 log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from bert_judge.config import Tuning
 from bert_judge.judges.model_card import markdown_table, write_model_card
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
-from bert_judge.tasks.prompts import instruction
+from bert_judge.tasks.registry import instruction
 
 log = logging.getLogger(__name__)
 MANIFEST, METRICS = "manifest.json", "metrics.json"

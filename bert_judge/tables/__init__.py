@@ -13,6 +13,10 @@ from bert_judge.runtime.outputs import (
     write_json,
 )
 from bert_judge.tables.files import (
+    SCHEMAS,
+    VALUES,
+    Column,
+    Schema,
     count,
     empty,
     fingerprint,
@@ -22,6 +26,7 @@ from bert_judge.tables.files import (
     read,
     read_batches,
     read_columns,
+    scores_schema,
     storable,
     write,
     write_parts,
@@ -36,7 +41,6 @@ from bert_judge.tables.identity import (
     question_stem,
     sample_id,
 )
-from bert_judge.tables.schemas import SCHEMAS, VALUES, Column, Schema, scores_schema
 
 AGREEMENT = SCHEMAS["agreement"]
 ATTACKS = SCHEMAS["attacks"]

@@ -12,7 +12,7 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import AutoModelForCausalLM, LlamaConfig, PreTrainedTokenizerFast, Qwen3Config
 
-from bert_judge.tasks.prompts import ANSWER_FORMATS, INSTRUCTIONS, instruction
+from bert_judge.tasks.registry import ANSWER_FORMATS, INSTRUCTIONS, instruction
 
 TEXT = [instruction(family, style) for family in ANSWER_FORMATS for style in INSTRUCTIONS]
 TEXT += ["Final answer: (A) even (B) odd", "Is the number even or odd?", "The quick brown fox jumps over the lazy dog."] * 5

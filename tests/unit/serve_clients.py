@@ -12,11 +12,11 @@ from starlette.testclient import TestClient
 from bert_judge.judges.protocol import Label, OrderVerdict, Pair, Preference, Row, combine_orders, decided
 from bert_judge.runtime.errors import InputError
 from bert_judge.serve.app import make_app
+from bert_judge.serve.chat import Template
 from bert_judge.serve.guard import Guard
 from bert_judge.serve.judge_pool import JudgePool, pairwise, pointwise
 from bert_judge.serve.limits import Limits, Metrics
 from bert_judge.serve.server import Server, bind_socket
-from bert_judge.serve.templates import Template
 
 JSON = {"content-type": "application/json"}
 

@@ -18,7 +18,7 @@ from bert_judge.candidates.generators.openai import OpenAIGenerator
 from bert_judge.candidates.generators.protocol import Completion, Generator, Request
 from bert_judge.config import HFModel, OpenAIModel, VLLMModel
 from bert_judge.tasks import Sample
-from bert_judge.tasks.prompts import prompt
+from bert_judge.tasks.registry import prompt
 
 pytestmark = pytest.mark.vllm
 

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from workspace import Workspace
 
-from bert_judge.evaluation.pairs.pair_tables import PEOPLE
+from bert_judge.evaluation.pairs.agreement import PEOPLE
 
 pytestmark = pytest.mark.workflow
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from bert_judge import tables
 from bert_judge.candidates.generators.protocol import Completion, Generator, Request
-from bert_judge.runtime import resume, sigterm
+from bert_judge.runtime import resume
 
 # Completions per shard, the most that a kill can lose.
 SHARD_ROWS = 128
@@ -64,8 +64,8 @@ class CachedGenerator:
             self._generator = self.make_generator()
         try:
             completions = self._generator.generate(requests)
-        except sigterm.Stopped as stopped:
-            raise sigterm.Stopped({index: to_row(requests[index], value) for index, value in stopped.results.items()}) from None
+        except resume.Stopped as stopped:
+            raise resume.Stopped({index: to_row(requests[index], value) for index, value in stopped.results.items()}) from None
         # A server reveals its model's version only in a response.
         self.revisions |= self._generator.revisions
         return [to_row(request, completion) for request, completion in zip(requests, completions, strict=True)]

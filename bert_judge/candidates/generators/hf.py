@@ -28,7 +28,7 @@ from transformers.utils.logging import disable_progress_bar
 from bert_judge.assets.prepare import Manifest
 from bert_judge.candidates.generators.protocol import Completion, Request, error_completion, normalize
 from bert_judge.candidates.generators.tokenization import CompletionDecoder, EncodedPrompt, PromptEncoder
-from bert_judge.runtime import sigterm
+from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.hardware import best_device, best_dtype
 from bert_judge.runtime.logs import ProgressLogger
@@ -153,7 +153,7 @@ class HFGenerator:
         """Return one completion per request, in order; an invalid prompt has status `error`.
 
         Raises:
-            sigterm.Stopped: SIGTERM came; carries the completions of the finished batches.
+            resume.Stopped: SIGTERM came; carries the completions of the finished batches.
         """
         prompts, completions = self.encoder.encode_requests(requests, self.settings["max_new_tokens"], self.loaded.max_length)
         # Longest first, so that memory runs out at once if it does. Equal limits are adjacent, since a batch has one.
@@ -164,8 +164,8 @@ class HFGenerator:
             batch, prompts = prompts[:size], prompts[size:]
             try:
                 completions |= zip((prompt.index for prompt in batch), self._run_or_split(batch), strict=True)
-            except sigterm.Stopped:
-                raise sigterm.Stopped(completions) from None
+            except resume.Stopped:
+                raise resume.Stopped(completions) from None
             progress.update(len(completions), fraction=len(completions) / len(requests))
         return [completions[index] for index in range(len(requests))]
 
@@ -220,9 +220,9 @@ class HFGenerator:
                 stopping_criteria=StoppingCriteriaList([criterion]),
                 return_dict_in_generate=True,
             )
-            if sigterm.stop_requested():
+            if resume.stop_requested():
                 # Its answers are truncated at an arbitrary token.
-                raise sigterm.Stopped({})
+                raise resume.Stopped({})
             unfinished = criterion.unfinished_rows() if output.sequences.shape[1] < limit else []
             for number in set(range(len(rows))).difference(unfinished):
                 row = rows[number]
@@ -263,7 +263,7 @@ class _StopAtShare(StoppingCriteria):
     def __call__(self, input_ids: torch.LongTensor, scores: tuple[torch.Tensor] | None, **_: Any) -> torch.BoolTensor:
         ended = torch.isin(input_ids[:, -1], self.eos_ids.to(input_ids.device))
         self.ended = ended if self.ended is None else self.ended | ended
-        stopped = (self.ended.float().mean() >= self.share) | sigterm.stop_requested()
+        stopped = (self.ended.float().mean() >= self.share) | resume.stop_requested()
         return cast(torch.BoolTensor, stopped.expand(len(input_ids)))
 
     def unfinished_rows(self) -> list[int]:

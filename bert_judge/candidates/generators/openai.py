@@ -41,51 +41,16 @@ TOP_LOGPROBS = 20
 REASONING_KEYS = ("reasoning_content", "reasoning")
 
 
-class RateLimiter:
-    """Spaces requests evenly, so that at most `per_minute` start in a minute. None: no limit."""
-
-    def __init__(self, per_minute: float | None) -> None:
-        self.interval = 60.0 / per_minute if per_minute else 0.0
-        self.lock = threading.Lock()
-        self.next_start = 0.0
-
-    def wait(self) -> None:
-        """Block until the next request may start."""
-        with self.lock:
-            now = time.monotonic()
-            start = max(now, self.next_start)
-            self.next_start = start + self.interval
-        time.sleep(start - now)
-
-
-class CircuitBreaker:
-    """Opens after `threshold` consecutive failed rows; while open, it lets one request per `PROBE_SECONDS` through."""
-
-    PROBE_SECONDS = 30.0
-
-    def __init__(self, threshold: int) -> None:
-        self.threshold = threshold
-        self.failures = 0
-        self.last_probe = 0.0
-        self.lock = threading.Lock()
-
-    def record(self, success: bool) -> None:
-        with self.lock:
-            self.failures = 0 if success else self.failures + 1
-            self.last_probe = time.monotonic()
-
-    def allows_request(self) -> bool:
-        with self.lock:
-            if self.failures < self.threshold or time.monotonic() - self.last_probe > self.PROBE_SECONDS:
-                self.last_probe = time.monotonic()
-                return True
-            return False
-
-
 class OpenAIGenerator:
-    """Sends many requests to a server at once. Raises InputError: the server needs a key, and the environment has none."""
+    """Sends many requests to a server at once, at most `requests_per_minute`.
 
-    # Of the requests, below `base_url`.
+    If as many consecutive rows fail as there are connections, the others are not sent; each call of `generate` tries again.
+
+    Raises:
+        InputError: the server needs a key, and the environment has none.
+    """
+
+    # Path of the endpoint, relative to `base_url`.
     path = "/chat/completions"
 
     def __init__(self, name: str, settings: Mapping[str, Any]) -> None:
@@ -94,7 +59,6 @@ class OpenAIGenerator:
         self.key = os.environ.get(settings["api_key_env"], "").strip()
         if not self.key and settings["base_url"].startswith(OFFICIAL_URL):
             raise InputError(f"models.{name}.api_key_env: the environment variable {settings['api_key_env']} is not set; set it")
-        self.rate_limiter = RateLimiter(settings["requests_per_minute"])
         self.client = OpenAI(
             # The client rejects an empty key; a server without authentication ignores it.
             api_key=self.key or "none",
@@ -102,10 +66,11 @@ class OpenAIGenerator:
             timeout=settings["timeout"],
             max_retries=settings["retries"],
             # Retries count as requests too.
-            http_client=DefaultHttpxClient(event_hooks={"request": [lambda _: self.rate_limiter.wait()]}),
+            http_client=DefaultHttpxClient(event_hooks={"request": [self._wait_for_turn]}),
         )
-        self.tokens_used, self.lock = 0, threading.Lock()
-        self.breaker = CircuitBreaker(max(4, settings["concurrency"]))
+        self.tokens_used, self.next_start, self.lock = 0, 0.0, threading.Lock()
+        # Consecutive rows that a server left unanswered, and their number from which it counts as down.
+        self.failures, self.max_failures = 0, max(4, settings["concurrency"])
         self.stopped = False
 
     def generate(self, requests: Sequence[Request]) -> list[Completion]:
@@ -114,6 +79,8 @@ class OpenAIGenerator:
         Raises:
             InputError: the server rejects the key, or does not know the model.
         """
+        # The server may be up again: one row tries.
+        self.failures = min(self.failures, self.max_failures - 1)
         completions: list[Completion] = []
         progress = ProgressLogger(f"answers of {self.name}")
         with ThreadPoolExecutor(self.settings["concurrency"]) as pool:
@@ -147,15 +114,26 @@ class OpenAIGenerator:
                 reason = self._describe(error)
                 # A server that rejects this request is up.
                 code = error.status_code if isinstance(error, APIStatusError) else 500
-                self.breaker.record(success=code < 500 and code not in TEMPORARY)
+                self._count_failure(is_up=code < 500 and code not in TEMPORARY)
                 break
             else:
-                self.breaker.record(success=True)
+                self._count_failure(is_up=True)
                 return completion
         else:
-            self.breaker.record(success=False)
+            self._count_failure(is_up=False)
         log.warning("%s: %s: %s", self.name, request.sample_id, reason)
         return error_completion(reason)
+
+    def _wait_for_turn(self, _: object) -> None:
+        """Space requests evenly; without a limit, do not wait."""
+        with self.lock:
+            start = max(time.monotonic(), self.next_start)
+            self.next_start = start + 60.0 / (self.settings["requests_per_minute"] or math.inf)
+        time.sleep(max(start - time.monotonic(), 0.0))
+
+    def _count_failure(self, is_up: bool) -> None:
+        with self.lock:
+            self.failures = 0 if is_up else self.failures + 1
 
     def _budget_is_spent(self) -> bool:
         return self.tokens_used >= (self.settings["budget_tokens"] or math.inf)
@@ -163,7 +141,7 @@ class OpenAIGenerator:
     def _skip_reason(self) -> str | None:
         if self._budget_is_spent():
             return f"not sent: the budget of {self.settings['budget_tokens']} tokens is spent"
-        if not self.breaker.allows_request():
+        if self.failures >= self.max_failures:
             return "not sent: the server has stopped responding"
         return "not sent: the job ended" if self.stopped else None
 

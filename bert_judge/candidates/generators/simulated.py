@@ -11,7 +11,7 @@ from bert_judge.candidates.generators.protocol import Completion, Request, error
 from bert_judge.perturbations import simulated_answers
 from bert_judge.runtime.keyed_random import KeyedRandom, fraction
 from bert_judge.runtime.package_data import read_yaml
-from bert_judge.tasks.prompts import MARKER, style_of
+from bert_judge.tasks.registry import MARKER, style_of
 
 SEPARATORS = ((", ", " or "), (", ", " and "), (" / ", " / "), ("; ", "; "))
 # Difference in difficulty between the easiest and the hardest question, in logits.

@@ -18,8 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bert_judge import tables
 from bert_judge.encoder.judge_folder import hash_rows, read_seen_rows
-from bert_judge.evaluation.audit.labels import LABEL, UNLABELLED, majority
-from bert_judge.evaluation.audit.sampling import RATE, inclusion_probabilities
+from bert_judge.evaluation.audit.sampling import LABEL, RATE, UNLABELLED, inclusion_probabilities, majority
 from bert_judge.evaluation.score_tables import MODEL
 from bert_judge.importers.answers import make_column_reader
 from bert_judge.judges.protocol import CORRECT, INCORRECT, INVALID, VERDICT_CODES, Row

@@ -14,8 +14,18 @@ from numpy.typing import NDArray
 from bert_judge import tables
 from bert_judge.evaluation.audit import ppi
 from bert_judge.evaluation.audit.certificate import certificate_table, read_attack_rates
-from bert_judge.evaluation.audit.labels import LABEL, attach_labels, labels_from_gold, read_labels
-from bert_judge.evaluation.audit.sampling import POSITION, RATE, assign_strata, draw_sample, inclusion_probabilities, order_answers
+from bert_judge.evaluation.audit.sampling import (
+    LABEL,
+    POSITION,
+    RATE,
+    assign_strata,
+    attach_labels,
+    draw_sample,
+    inclusion_probabilities,
+    labels_from_gold,
+    order_answers,
+    read_labels,
+)
 from bert_judge.evaluation.model_comparison import mark_significant
 from bert_judge.evaluation.score_tables import KEY, MODEL, TASK, load_verdicts
 from bert_judge.evaluation.standings import estimate_accuracy

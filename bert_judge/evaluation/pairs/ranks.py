@@ -29,8 +29,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.special import expit
 
 from bert_judge import tables
-from bert_judge.evaluation.pairs.agreement import measure_agreement
-from bert_judge.evaluation.pairs.pair_tables import LENGTH_A, LENGTH_B, PEOPLE, POINTS, group_by_task, load_pairs
+from bert_judge.evaluation.pairs.agreement import LENGTH_A, LENGTH_B, PEOPLE, POINTS, group_by_task, load_pairs, measure_agreement
 from bert_judge.evaluation.score_tables import MODEL, TASK, load_verdicts
 from bert_judge.statistics.bootstrap import Floats, QuestionBootstrap, percentile_bounds, ratio
 from bert_judge.statistics.intervals import rank_correlation_interval, rank_lines
@@ -111,7 +110,7 @@ def _resample_accuracies(
 def rank_models(frame: pd.DataFrame, judges: Sequence[str], bootstrap: QuestionBootstrap) -> dict[str, Ranking]:
     """Rank the models by each judge, and by the labels (`PEOPLE`, last); judges without pairs of named models are left out.
 
-    `frame`: from `pair_tables.load_pairs`, or a part of it.
+    `frame`: from `agreement.load_pairs`, or a part of it.
     """
     verdicts = {judge: frame[f"{judge}_verdict"] for judge in judges} | {PEOPLE: frame["label"]}
     rankings = {judge: _rank(frame, judge_verdicts, bootstrap) for judge, judge_verdicts in verdicts.items()}

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from bert_judge.config.base import JudgeConfig, Share
-from bert_judge.config.training import Input, Training
+from bert_judge.config.models import Input, Training
 from bert_judge.encoder.judge_folder import judge_asset, local_content
 from bert_judge.judges.registry import (
     RESULTS,

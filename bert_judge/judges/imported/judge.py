@@ -14,7 +14,7 @@ from bert_judge.importers import files
 from bert_judge.judges.protocol import Label, Row, decided, invalid
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.keyed_random import fraction
-from bert_judge.tasks.prompts import prompt
+from bert_judge.tasks.registry import prompt
 from bert_judge.text.visible_text import strip_reasoning
 
 log = logging.getLogger(__name__)

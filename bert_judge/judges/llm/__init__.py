@@ -9,8 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from bert_judge.config.base import Aspects, JudgeConfig, Share
-from bert_judge.config.models import LanguageModel, OpenAIModel
-from bert_judge.config.training import JudgeTuning
+from bert_judge.config.models import JudgeTuning, LanguageModel, OpenAIModel
 from bert_judge.encoder.judge_folder import local_content
 from bert_judge.judges.language_models import (
     FINE_TUNING,

@@ -8,8 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from bert_judge.config.base import JudgeConfig, Texts, as_list
-from bert_judge.config.models import LanguageModel
-from bert_judge.config.training import JudgeTuning, Training
+from bert_judge.config.models import JudgeTuning, LanguageModel, Training
 from bert_judge.encoder.judge_folder import judge_asset, local_content
 from bert_judge.judges.language_models import (
     FINE_TUNING,

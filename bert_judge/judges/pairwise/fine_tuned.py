@@ -16,7 +16,7 @@ import pandas as pd
 from bert_judge import tables
 from bert_judge.assets.prepare import load_manifest
 from bert_judge.candidates.generators.protocol import Request
-from bert_judge.config.training import JudgeTuning
+from bert_judge.config.models import JudgeTuning
 from bert_judge.encoder.judge_folder import METRICS
 from bert_judge.judges.fine_tuned import (
     Calibration,

@@ -21,7 +21,7 @@ from bert_judge.candidates.generators.protocol import Request
 from bert_judge.config import HFModel
 from bert_judge.runtime.errors import InputError
 from bert_judge.tasks import Sample
-from bert_judge.tasks.prompts import prompt
+from bert_judge.tasks.registry import prompt
 
 ROOT = Path(__file__).parents[3]
 DEMO = yaml.safe_load((ROOT / "config.yaml").read_text("utf-8"))

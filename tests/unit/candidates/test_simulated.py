@@ -19,7 +19,7 @@ from bert_judge.perturbations import simulated_answers
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.keyed_random import KeyedRandom, fraction, shuffled
 from bert_judge.tasks import Sample, find
-from bert_judge.tasks.prompts import prompt
+from bert_judge.tasks.registry import prompt
 
 ALL_STYLES = get_args(Style)
 COMMITTING = ("terse", "wordy", "ignores_format", "hedging", "self_correcting")

@@ -8,8 +8,7 @@ import pandas as pd
 import pytest
 
 from bert_judge import tables
-from bert_judge.datasets.merge import balanced_weights, build_dataset, fold_duplicates, sample_mix
-from bert_judge.datasets.overlap import check_overlap
+from bert_judge.datasets.merge import balanced_weights, build_dataset, check_overlap, fold_duplicates, sample_mix
 from bert_judge.runtime.errors import InputError
 
 NO_MIX: dict[str, Any] = {"per_task": {}, "per_model": {}, "total": None}

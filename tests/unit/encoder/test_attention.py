@@ -8,8 +8,8 @@ import torch
 from transformers import AutoModelForCausalLM, PreTrainedModel
 
 from bert_judge.encoder import checkpoint
-from bert_judge.encoder.attention import SDPA_FLOAT32, float32_attention
 from bert_judge.encoder.torch_model import collate
+from bert_judge.encoder.trainer import SDPA_FLOAT32, float32_attention
 from bert_judge.runtime import hardware
 
 TEXTS = ["Paris", "no " * 30, "Größe 東京", ""]

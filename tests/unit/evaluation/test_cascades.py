@@ -11,7 +11,7 @@ import pytest
 from score_files import SCORE, VERDICT, write_scores
 
 from bert_judge import tables
-from bert_judge.evaluation.cascades import build_cascades
+from bert_judge.evaluation.agreement import build_cascades
 from bert_judge.report import optional_sections
 from bert_judge.runtime.errors import InputError
 

@@ -14,7 +14,7 @@ from test_report import Page
 from test_report import run as run_report
 
 from bert_judge import tables
-from bert_judge.evaluation.pairs.pair_tables import PEOPLE
+from bert_judge.evaluation.pairs.agreement import PEOPLE
 from bert_judge.evaluation.pairs.ranks import build_ranks
 from bert_judge.report import optional_sections
 from bert_judge.report.exports import write_rank_exports

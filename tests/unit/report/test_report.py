@@ -16,7 +16,7 @@ from score_files import VERDICT, write_scores
 from bert_judge import tables
 from bert_judge.evaluation.score_tables import MODEL, TASK
 from bert_judge.evaluation.standings import build_standings
-from bert_judge.report import charts, leaderboard, packed_answers, sections
+from bert_judge.report import build, charts, leaderboard, sections
 from bert_judge.report.build import build_report
 from bert_judge.report.exports import save_standings_plot
 from bert_judge.report.format import max_text_length
@@ -192,8 +192,8 @@ def test_texts_are_truncated_to_the_budget(tmp_path, scores, monkeypatch):
     assert max_text_length([10, 20, 3000], 3030) == 4500
     assert max_text_length([10, 20, 3000, 5000], 430) == 200
     assert max_text_length([], 5) == 4500
-    monkeypatch.setattr(packed_answers, "MAX_ANSWERS", 7)
-    monkeypatch.setattr(packed_answers, "MAX_CHARACTERS", 700)
+    monkeypatch.setattr(build, "MAX_ANSWERS", 7)
+    monkeypatch.setattr(build, "MAX_CHARACTERS", 700)
     path = run(tmp_path, scores)
     found = packed(path)
     assert len(found["answer"]) == 7
@@ -282,7 +282,7 @@ def verdict_frame(rows: list[str], judges: list[str]) -> pd.DataFrame:
 def test_each_verdict_combination_appears_once_before_repeats():
     judges = ["gold", "strict", "rouge", "bert"]
     frame = verdict_frame(["cccc", "ciic", "ciic", "ciic", "ccci", "xxxc", "xcic", "cicc"], judges)
-    chosen = packed_answers.order_answers(frame, judges, "gold", ["bert"])
+    chosen = build.order_answers(frame, judges, "gold", ["bert"])
     letter_of = {verdict: letter for letter, verdict in reversed(VERDICT.items())}
     said = chosen[[f"{judge}_verdict" for judge in judges]].map(letter_of.__getitem__)
     letters = ["".join(row) for row in said.values]
@@ -293,7 +293,7 @@ def test_each_verdict_combination_appears_once_before_repeats():
     assert sorted(letters[6:]) == ["cccc", "xxxc"]
     assert chosen["errs"].tolist() == [True] + [False] * 7
     shuffled = frame.sample(frac=1, random_state=1)
-    assert packed_answers.order_answers(shuffled, judges, "gold", ["bert"])["sample_id"].tolist() == chosen["sample_id"].tolist()
+    assert build.order_answers(shuffled, judges, "gold", ["bert"])["sample_id"].tolist() == chosen["sample_id"].tolist()
 
 
 def test_rankings_take_significance_from_the_table():

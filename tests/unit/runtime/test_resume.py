@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bert_judge.runtime import resume, sigterm
+from bert_judge.runtime import resume
 
 
 def doubling(seen: list[int]) -> Callable[[Sequence[int]], list[dict[str, Any]]]:
@@ -152,7 +152,7 @@ def test_work_that_stops_in_the_middle_keeps_what_it_has(tmp_path: Path, caplog:
     def stopping_work(some: Sequence[int]) -> list[dict[str, Any]]:
         if 3 in some:
             # The results come in any order, and a failure is not worth keeping.
-            raise sigterm.Stopped({2: {"double": 10, "note": None}, 0: {"double": 6, "note": "failed"}})
+            raise resume.Stopped({2: {"double": 10, "note": None}, 0: {"double": 6, "note": "failed"}})
         return [{"double": 2 * item, "note": None} for item in some]
 
     with pytest.raises(SystemExit) as ended:

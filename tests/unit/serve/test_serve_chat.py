@@ -20,10 +20,9 @@ from starlette.testclient import TestClient
 
 from bert_judge.judges.protocol import Label, Row, decided, invalid
 from bert_judge.runtime.errors import InputError
-from bert_judge.serve.chat import parse
+from bert_judge.serve.chat import PLACEHOLDER, Template, parse, read_templates
 from bert_judge.serve.judge_pool import JudgePool
 from bert_judge.serve.limits import Limits
-from bert_judge.serve.templates import PLACEHOLDER, Template, read_templates
 
 TEMPLATES = read_templates()
 FIXED_TEXTS = sorted({text for template in TEMPLATES.values() for text in template.fixed if text})

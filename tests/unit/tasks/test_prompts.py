@@ -5,7 +5,7 @@ import pytest
 from bert_judge.config import Family
 from bert_judge.runtime.errors import InputError
 from bert_judge.tasks import Sample
-from bert_judge.tasks.prompts import instruction, prompt, style_of
+from bert_judge.tasks.registry import instruction, prompt, style_of
 
 FAMILIES = get_args(Family)
 SAMPLE = Sample("Wie heißt die Hauptstadt?\n(A) Köln\n(B) Wien", ("B", "Wien"), "choice", ("Köln", "Wien"))

@@ -18,7 +18,7 @@ from bert_judge.assets.prepare import Manifest, load_manifest, prepare
 from bert_judge.candidates.generators.hf import HFGenerator
 from bert_judge.candidates.generators.protocol import Request
 from bert_judge.config import HFModel
-from bert_judge.runtime import sigterm
+from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
 from bert_judge.tasks import Sample
 
@@ -390,8 +390,8 @@ def test_sigterm_keeps_finished_batches(folder: Callable[..., Path], monkeypatch
     finished: list[int] = []
     complete = hf._completion
     monkeypatch.setattr(hf, "_completion", lambda prompt, row: finished.append(prompt.index) or complete(prompt, row))
-    monkeypatch.setattr(sigterm, "stop_requested", lambda: len(finished) >= 2)
-    with pytest.raises(sigterm.Stopped) as early:
+    monkeypatch.setattr(resume, "stop_requested", lambda: len(finished) >= 2)
+    with pytest.raises(resume.Stopped) as early:
         hf.generate(requests())
     assert early.value.results == {place: whole[place] for place in finished}
     assert len(finished) == 2

@@ -11,7 +11,7 @@ from default_run import DEFAULT_RUN
 from score_files import write_scores
 
 from bert_judge import plan, tables
-from bert_judge.evaluation.audit import labels, sampling
+from bert_judge.evaluation.audit import sampling
 from bert_judge.evaluation.audit.corrected import build_corrected
 from bert_judge.evaluation.score_tables import MODEL
 from bert_judge.evaluation.standings import build_standings, load_verdicts
@@ -167,7 +167,7 @@ GOOD = "id,verdict\nAAAA,correct\nBBBB,Cannot  tell\nCCCC,\n"
 def test_verdicts_of_a_sheet(tmp_path):
     path = tmp_path / "labels.csv"
     path.write_bytes(b"\xef\xbb\xbf" + GOOD.replace("\n", "\r\n").encode())
-    first, second = labels.read_labels([path])
+    first, second = sampling.read_labels([path])
     assert first == ("AAAA", "labels", 1, None)
     assert (second.id, math.isnan(second.value)) == ("BBBB", True)
 
@@ -190,7 +190,7 @@ def test_errors_in_a_sheet_are_reported_in_one_line(tmp_path, text, fault):
     path = tmp_path / "labels.csv"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(InputError) as error:
-        labels.read_labels([path])
+        sampling.read_labels([path])
     assert fault in str(error.value)
     assert str(error.value).startswith(str(path))
     assert "\n" not in str(error.value)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bert_judge import tables
 from bert_judge.evaluation.audit import corrected, ppi, sampling
-from bert_judge.evaluation.audit.labels import LABEL, UNLABELLED
+from bert_judge.evaluation.audit.sampling import LABEL, UNLABELLED
 from bert_judge.evaluation.score_tables import MODEL, TASK
 
 SPEC = {"judge": "judge", "judges": ["judge"]}

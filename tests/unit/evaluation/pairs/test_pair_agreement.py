@@ -15,7 +15,7 @@ from sklearn import metrics
 from bert_judge import tables
 from bert_judge.evaluation.agreement import MAJORITY
 from bert_judge.evaluation.pairs import agreement
-from bert_judge.evaluation.pairs.pair_tables import LENGTH_A, LENGTH_B, PEOPLE, load_pairs
+from bert_judge.evaluation.pairs.agreement import LENGTH_A, LENGTH_B, PEOPLE, load_pairs
 from bert_judge.runtime.errors import InputError
 
 

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_judge import plan, tables
-from bert_judge.evaluation.pairs import pair_tables
+from bert_judge.evaluation.pairs import agreement
 from bert_judge.importers.files import majority, parse_preference
-from bert_judge.plan import pairs as plan_pairs
+from bert_judge.plan import specs
 from bert_judge.runtime.errors import ConfigError, InputError
 
 names = st.lists(st.text("abcdef", min_size=1, max_size=4), unique=True, max_size=9)
@@ -27,7 +27,7 @@ names = st.lists(st.text("abcdef", min_size=1, max_size=4), unique=True, max_siz
 
 @given(names, st.integers(1, 4), st.integers(0, 3))
 def test_sampled_schedule_is_connected_balanced_and_extendable(models: list[str], opponents: int, seed: int) -> None:
-    result = plan_pairs.sample_pairs(models, opponents, lambda *_: True, seed)
+    result = specs.sample_pairs(models, opponents, lambda *_: True, seed)
     assert result <= {*combinations(sorted(models), 2)}
     reached = set(models[:1])
     while more := {model for two in result if set(two) & reached for model in two} - reached:
@@ -36,7 +36,7 @@ def test_sampled_schedule_is_connected_balanced_and_extendable(models: list[str]
     # Nobody meets more than it must and twice what the others do.
     degrees = [sum(model in two for two in result) for model in models]
     assert max(degrees, default=0) <= max(2 * opponents + 1, 0)
-    assert plan_pairs.sample_pairs([*models, "new"], opponents, lambda *_: True, seed) >= result
+    assert specs.sample_pairs([*models, "new"], opponents, lambda *_: True, seed) >= result
 
 
 # --- what the configuration asks for ---
@@ -162,7 +162,7 @@ SPEC = {"set": "arena", "models": ["a", "b"], "tasks": ["t"], "rows": None, "gol
 def test_answers_are_paired_in_random_order(tmp_path: Path) -> None:
     one, gold_one = answers(tmp_path, "a", ["ja"] * 40, ["correct"] * 40)
     other, gold_other = answers(tmp_path, "b", ["nein"] * 39 + [""], ["incorrect"] * 38 + ["correct", "invalid"])
-    pair_tables.build_pairs(SPEC, [[one], [other]], [[gold_one], [gold_other]], tmp_path / "p.parquet")
+    agreement.build_pairs(SPEC, [[one], [other]], [[gold_one], [gold_other]], tmp_path / "p.parquet")
     result = tables.read(tmp_path / "p.parquet", tables.PAIRS).set_index("sample_id")
     assert len(result) == 40
     assert {*result["model_a"]} == {"a", "b"}
@@ -179,7 +179,7 @@ def test_row_limit_samples_questions_and_a_higher_one_extends_them(tmp_path: Pat
     files = [[answers(tmp_path, model, [f"{model}{n}" for n in range(30)])[0]] for model in "ab"]
     drawn = []
     for rows in (5, 12, None):
-        pair_tables.build_pairs({**SPEC, "rows": rows, "gold": None}, files, [], tmp_path / "p.parquet")
+        agreement.build_pairs({**SPEC, "rows": rows, "gold": None}, files, [], tmp_path / "p.parquet")
         drawn.append(set(tables.read(tmp_path / "p.parquet", tables.PAIRS)["pair_id"]))
     assert [len(some) for some in drawn] == [5, 12, 30]
     assert drawn[0] < drawn[1] < drawn[2]
@@ -209,7 +209,7 @@ LINE = {"question": "Grüße?", "answer_a": "hallo", "answer_b": " ", "label": "
 def imported(folder: Path, lines: list[dict[str, Any]], **spec: Any) -> pd.DataFrame:
     path = folder / "pairs.jsonl"
     path.write_text("\n".join(json.dumps(line) for line in lines), "utf-8")
-    pair_tables.import_pairs({**IMPORTED, **spec}, path, folder / "p.parquet")
+    agreement.import_pairs({**IMPORTED, **spec}, path, folder / "p.parquet")
     return tables.read(folder / "p.parquet", tables.PAIRS)
 
 

@@ -12,7 +12,7 @@ from pair_files import pair_rows, preference_rows, write_set
 from score_files import write_scores
 
 from bert_judge import tables
-from bert_judge.evaluation.pairs.pair_tables import PEOPLE
+from bert_judge.evaluation.pairs.agreement import PEOPLE
 from bert_judge.evaluation.pairs.ranks import SCHEMAS, build_ranks
 from bert_judge.runtime.errors import InputError
 

@@ -15,12 +15,12 @@ from transformers import AutoTokenizer
 
 from bert_judge import tables
 from bert_judge.assets.prepare import load_manifest, prepare
-from bert_judge.config.training import JudgeTuning
+from bert_judge.config.models import JudgeTuning
 from bert_judge.judges.fine_tuned import Calibration, PromptWriter, explanation, parse_explanation, use_bare_prompts
 from bert_judge.judges.llm.fine_tuned import DEFAULTS, FineTunedJudge, train_judge
 from bert_judge.judges.prompted import RenderedCandidate
 from bert_judge.judges.protocol import Row
-from bert_judge.runtime import sigterm
+from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
 
 WORDS = ["Paris", "Rome", "Oslo", "Bern"]
@@ -107,7 +107,7 @@ def load_base(judge: Path) -> dict[str, Any]:
 def test_a_killed_training_resumes_with_the_same_adapter(base: Path, judge: Path, tmp_path: Path, monkeypatch: Any) -> None:
     steps = iter(range(100))
     with monkeypatch.context() as patched:
-        patched.setattr(sigterm, "stop_requested", lambda: next(steps) >= 5)
+        patched.setattr(resume, "stop_requested", lambda: next(steps) >= 5)
         with pytest.raises(SystemExit):
             train(tmp_path / "killed", base)
     assert not (tmp_path / "killed" / "judge" / "judge.json").exists()

@@ -13,7 +13,7 @@ from pair_files import pair_rows
 
 from bert_judge import tables
 from bert_judge.assets.prepare import prepare
-from bert_judge.config.training import JudgeTuning
+from bert_judge.config.models import JudgeTuning
 from bert_judge.judges.pairwise.fine_tuned import DEFAULTS, FineTunedPairJudge, augment, swap, swap_names, train_judge
 from bert_judge.judges.protocol import Pair
 
