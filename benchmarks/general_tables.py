@@ -2,8 +2,8 @@
 
     python benchmarks/general_tables.py
 
-Reads what `train_general.py` and `rule_modules.py` left in `results/.work/general`, and replaces each table behind a mark
-`<!-- general: NAME -->`. The text between the tables is written by hand.
+Reads what `train_general.py`, `rule_modules.py` and `policy.py` left in `results/.work/general`, and replaces each table behind a
+mark `<!-- general: NAME -->`, and the offset of the policy `lenient`. The other text is written by hand.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from bert_judge.assets.prepare import GENERAL_FOLDER
-from bert_judge.encoder.judge_folder import METRICS
+from bert_judge.encoder.judge_folder import JUDGE_FILE, METRICS
 
 WORK = Path("results/.work/general")
-MEASURED, LEFT_OUT, MODULES = WORK / "measured.json", WORK / "left_out.json", WORK / "rule_modules.json"
+MEASURED, LEFT_OUT, MODULES, POLICY = (WORK / f"{name}.json" for name in ("measured", "left_out", "rule_modules", "policy"))
 CARD = GENERAL_FOLDER / "README.md"
 PAGES = (CARD, Path("docs/results.md"), Path("README.md"))
 RULES = {
@@ -29,6 +29,7 @@ RULES = {
 NAMES = {
     "nq_open_test": "NQ-open",
     "truthfulqa_test": "TruthfulQA",
+    "scientsbank_test": "SciEntsBank",
     "scientsbank_domains_test": "SciEntsBank, unseen domains",
     "scientsbank_questions_test": "SciEntsBank, unseen questions",
     "shroom_definition_test": "SHROOM definitions",
@@ -94,6 +95,7 @@ def main() -> int:
         "left out, people": lambda: files(LEFT_OUT, human=True),
         "left out, others": lambda: files(LEFT_OUT, human=False),
         "rule modules": rule_modules,
+        "policy": policy,
         "kinds": kinds,
         "in short": in_short,
     }
@@ -102,6 +104,8 @@ def main() -> int:
         for name, make in tables.items():
             text = replace_table(text, name, make)
         page.write_text(text, "utf-8")
+    offset = json.loads((GENERAL_FOLDER / JUDGE_FILE).read_text("utf-8"))["partial_offset"]
+    CARD.write_text(re.sub(r"adds [\d.]+ to the logit", f"adds {offset:.3f} to the logit", CARD.read_text("utf-8")), "utf-8")
     return 0
 
 
@@ -144,6 +148,12 @@ def rule_modules() -> list[str]:
     return markdown(head, rows)
 
 
+def policy() -> list[str]:
+    """Return a table of the answers of each kind that are accepted under each policy."""
+    rows = [{**row, "file": NAMES[f"{row['file']}_test"], "answers": f"{row['answers']:,}"} for row in read(POLICY)]
+    return markdown(rows[0], [row.values() for row in rows])
+
+
 def kinds() -> list[str]:
     """Return a table of the kinds of answers in files left out."""
     by_kind = json.loads((GENERAL_FOLDER / METRICS).read_text("utf-8"))["unseen_kinds"]
@@ -171,7 +181,7 @@ def short_row(name: str, line: Line) -> list[str]:
 
 def read(path: Path) -> list[Line]:
     if not path.is_file():
-        raise SystemExit(f"{path} is missing: run benchmarks/train_general.py and benchmarks/rule_modules.py")
+        raise SystemExit(f"{path} is missing: run train_general.py, rule_modules.py and policy.py in benchmarks")
     return list(json.loads(path.read_text("utf-8"))["lines"])
 
 

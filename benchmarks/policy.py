@@ -19,7 +19,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from human_agreement import columns
+from general_tables import POLICY
+from human_agreement import columns, snakemake
 
 from bert_judge import tables
 from bert_judge.assets.prepare import GENERAL
@@ -29,6 +30,7 @@ from bert_judge.text.abstention import is_attempted
 from bert_judge.text.normalization import normalize_words
 
 CONFIG = Path("configs/general.yaml")
+DATASET = Path("results/datasets/real_answers")
 # Files with partial credit: answers with label_strict 0 and no label. Of these grades, neither partly correct nor incorrect.
 PARTIAL_CREDIT = ("scientsbank", "asqa", "factcheckgpt", "gaokao", "beam_frames")
 NO_GRADES = ("incorrect", "NOT_ATTEMPTED")
@@ -38,20 +40,20 @@ DETAILED_WORDS, SHORT_WORDS = 20, 6
 
 
 def main() -> None:
-    from train_general import JUDGE, build_dataset
-
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("judge", nargs="?", default=GENERAL, help="folder of a judge; the judge in the package by default")
     parser.add_argument("--fit", action="store_true", help="fit the offset of the policy lenient, and write it to the folder")
     parser.add_argument("--cores", type=int, default=2)
     options = parser.parse_args()
-    run = config_files.load([CONFIG])
-    data = build_dataset(run, run["judges"][JUDGE]["dataset"], options.cores)
+    snakemake(options.cores, [CONFIG], [str(DATASET / "train.parquet")])
+    train, validation = (tables.read(DATASET / f"{part}.parquet", tables.DATASET) for part in ("train", "validation"))
     judge = BERTJudge(options.judge)
     if options.fit:
-        print(f"partial_offset: {set_policy(judge, data.train, data.validation):.3f}\n")
+        print(f"partial_offset: {set_policy(judge, train, validation):.3f}\n")
         judge.save(judge.path, int8=True)
-    print(measure(judge, data.train, data.validation).to_markdown(index=False))
+    table = measure(judge, train, validation)
+    print(table.to_markdown(index=False))
+    tables.write_json(POLICY, {"lines": table.to_dict("records")})
 
 
 def set_policy(judge: BERTJudge, train: pd.DataFrame, validation: pd.DataFrame) -> float:

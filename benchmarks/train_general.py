@@ -16,7 +16,7 @@ stages, and a run that was killed goes on with the one that it was in:
 3. trees are trained on all sources;
 4. the weights of encoder and trees, of which the mean with those of the start is taken, and the bounds of early exit are fitted on
    the answers of each fold's sources, which its encoder and trees never saw, so that they hold for new data, and on new questions
-   of old sources. Every source has the same weight.
+   of old sources. Every source has the same weight. Last, `policy.py` fits the offset of the policy `lenient`.
 
 `--leave-sources` stops after the folds and prints accuracy in %, macro-F1, AUROC and expected calibration error per source left
 out, beside rules with fixed thresholds; weights and calibration of a fold are those fitted on the other folds. `--measure` trains
@@ -46,6 +46,7 @@ import pandas as pd
 import torch
 from general_tables import LEFT_OUT, MEASURED, WORK
 from human_agreement import Run
+from policy import set_policy
 from rule_modules import common_log_odds, measure_modules, summarize
 from scipy.special import expit
 
@@ -198,6 +199,7 @@ def train(run: Run, spec: Spec, num_folds: int, cores: int, output: Path | None)
     metadata.logit_bounds = stacker.fit_logit_bounds(*logits)
     metadata.version, metadata.languages, metadata.spec = VERSION, LANGUAGES, dict(spec)
     set_rules(judge)
+    set_policy(judge, data.train, data.validation)
     judge.save(output, int8=True)
     seen = pd.concat([data.train, data.validation])
     write_seen_rows(output, hash_rows(seen["question"], seen["candidate"]))
