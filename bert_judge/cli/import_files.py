@@ -10,7 +10,7 @@ import typer
 
 from bert_judge import tables
 from bert_judge.assets.prepare import resolve_files
-from bert_judge.cli.options import Force
+from bert_judge.cli.options import Conversation, Force
 from bert_judge.cli.terminal import echo, log
 from bert_judge.importers import column_names, frameworks
 from bert_judge.importers.answers import Answer, RecordReader, find_suspicious_input, make_column_reader
@@ -44,6 +44,7 @@ def import_(
     model: Annotated[str | None, typer.Option(help="Model name, overriding the file's.")] = None,
     task: Annotated[str | None, typer.Option(help="Task name, overriding the file's.")] = None,
     pairs: Annotated[bool, typer.Option("--pairs", help="JudgeLM: write one row per pair of answers.")] = False,
+    conversation: Conversation = False,
     subset: Annotated[str | None, typer.Option(help="Subset (configuration) of a dataset on the hub.")] = None,
     split: Annotated[str | None, typer.Option(help="Split of a dataset on the hub. Default: train.")] = None,
     force: Force = False,
@@ -52,7 +53,7 @@ def import_(
     paths = [path for name in files for path in resolve_files(name, subset, split)]
     if format not in (None, ROWS, *FRAMEWORKS):
         raise InputError(f"--format {format}: unknown; available: {', '.join(FRAMEWORKS)}, {ROWS}")
-    companions = CompanionFiles(references, requests, scores)
+    companions = CompanionFiles(references, requests, scores, conversation)
     stats = ImportStats()
     with tables.claim_output(output, *paths, force=force):
         if pairs:
@@ -90,10 +91,10 @@ def _read_answers(path: Path, format: str | None, companions: CompanionFiles, st
         return
     source = (opened and opened.source) or open_rows(path)
     if companions.references:
-        reader: RecordReader = JoiningReader(source, companions.references)
+        reader: RecordReader = JoiningReader(source, companions.references, is_conversation=companions.is_conversation)
     else:
         columns = column_names.detect_columns(path, source.columns, {}, sample=source.sample, remedy=_remedy)
-        reader = make_column_reader(columns, source.holds_texts, source.sample)
+        reader = make_column_reader(columns, source.holds_texts, source.sample, is_conversation=companions.is_conversation)
     for line in find_suspicious_input(source.sample, reader):
         log(f"{path}: warning: {line}")
     yield from frameworks.read_answers(reader, source.records(), stats)

@@ -65,6 +65,9 @@ Model = Annotated[str | None, typer.Option("--model", metavar="COLUMN", help="Na
 Label = Annotated[
     str | None, typer.Option("--label", metavar="COLUMN", help="Name of the label column, if it is not auto-detected.")
 ]
+Conversation = Annotated[
+    bool, typer.Option("--conversation", help="Give the judge whole conversations: the turns before a question belong to it.")
+]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing output file.")]
 Server = Annotated[
     str | None,
@@ -119,17 +122,24 @@ def parse_settings(settings: Sequence[str] | None, data: Path | None) -> dict[st
     return keys | ({} if data is None else {"data": str(data)})
 
 
-def load_judges(
+def find_judges(
     names: Sequence[str], threshold: float | None = None, policy: PolicyName | None = None
-) -> list[judge_loading.NamedJudge]:
-    """Load judges by name; without names, load the general judge and log its version and policy."""
+) -> list[judge_loading.JudgeReference]:
+    """Find judges by name; without names, the general judge, whose version and policy are logged."""
     if not names:
         version = registry.read_card(GENERAL_FOLDER).get("version", "")
         policy = policy or PolicyName.STRICT
         log(f"judge: {GENERAL} {version}, policy {policy} (comes with bert-judge; --judge and --policy take others)")
         names = [GENERAL]
     disable_progress_bars()
-    return judge_loading.load_judges(names, threshold, policy)
+    return judge_loading.find_judges(names, threshold, policy)
+
+
+def load_judges(
+    names: Sequence[str], threshold: float | None = None, policy: PolicyName | None = None
+) -> list[judge_loading.NamedJudge]:
+    """Load judges by name; see `find_judges`."""
+    return [reference.load() for reference in find_judges(names, threshold, policy)]
 
 
 def model_block(model: str, server: str | None, backend: str) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from bert_judge.assets.prepare import GENERAL_FOLDER
 from bert_judge.cli.options import (
     Answers,
     Candidate,
+    Conversation,
     Force,
     Judges,
     Label,
@@ -26,7 +27,7 @@ from bert_judge.cli.options import (
     ScoredAnswers,
     Server,
     Threshold,
-    load_judges,
+    find_judges,
     model_block,
     without_none,
 )
@@ -74,6 +75,10 @@ def score(
     model: Model = None,
     label: Label = None,
     by: Annotated[str | None, typer.Option(help="Column of a category: prints the accuracy in each of its values too.")] = None,
+    conversation: Conversation = False,
+    top_percent: Annotated[
+        float | None, typer.Option(help="Write only this share of the rows, those with the highest scores: 0.2 for a fifth.")
+    ] = None,
     prefix: Annotated[str, typer.Option(help="Prefix of the new columns.")] = "",
     known_wrong: Annotated[
         Path | None, typer.Option(help="Answers known to be wrong: a judge that accepts too many voids the call (exit code 3).")
@@ -92,13 +97,27 @@ def score(
         raise InputError("score needs a file of answers; bert-judge score --example writes a small one and scores it")
     columns = without_none(question=question, references=references, candidate=candidate, model=model, label=label)
 
-    def load() -> list[judge_loading.NamedJudge]:
-        judges = load_judges(judge or [], threshold, policy)
+    if top_percent is not None and not 0 < top_percent <= 1:
+        raise InputError(f"--top-percent {top_percent:g}: is outside 0 to 1; give a share, such as 0.2 for the best fifth")
+    if top_percent is not None and len(judge or []) > 1:
+        raise InputError("--top-percent selects by the scores of one judge; name only one")
+
+    def check(judges: Sequence[judge_loading.NamedJudge]) -> None:
         if known_wrong is not None:
             _check_known_wrong(known_wrong, judges, columns, max_accepted)
-        return judges
 
-    judge_file(file, output, load, columns=columns, by=by, prefix=prefix, force=force)
+    judge_file(
+        file,
+        output,
+        lambda: find_judges(judge or [], threshold, policy),
+        columns=columns,
+        by=by,
+        prefix=prefix,
+        force=force,
+        check=check,
+        is_conversation=conversation,
+        top_share=top_percent,
+    )
 
 
 def write_example(path: Path) -> Path:
@@ -134,15 +153,15 @@ def label(
     if is_configured and server is not None:
         raise InputError(f"--server: the judge {teacher} has its server in the configuration; leave it out")
 
-    def load() -> list[judge_loading.NamedJudge]:
+    def find() -> list[judge_loading.JudgeReference]:
         disable_progress_bars()
         if is_configured:
-            return judge_loading.load_judges([teacher])
+            return judge_loading.find_judges([teacher])
         block = {"kind": "llm", "model": model_block(teacher, server, "hf"), "reasoning": reasoning}
-        return [judge_loading.from_config({"judges": {TEACHER: block}}, TEACHER).load()]
+        return [judge_loading.from_config({"judges": {TEACHER: block}}, TEACHER)]
 
     columns = without_none(question=question, references=references, candidate=candidate, model=model)
-    tally = judge_file(file, output, load, columns=columns, prefix=LABEL_PREFIX, force=force, suffix=".labelled")
+    tally = judge_file(file, output, find, columns=columns, prefix=LABEL_PREFIX, force=force, suffix=".labelled")
     if tally.reasons and not tally.decided:
         raise InputError(f"{file}: the teacher labelled no answer; fix what the reasons above name, and repeat with --force")
 
@@ -150,29 +169,36 @@ def label(
 def judge_file(
     file: Path,
     output: Path | None,
-    load: Callable[[], Sequence[judge_loading.NamedJudge]],
+    find: Callable[[], Sequence[judge_loading.JudgeReference]],
     *,
     columns: Mapping[str, str],
     by: str | None = None,
     prefix: str,
     force: bool,
     suffix: str = ".scored",
+    check: Callable[[Sequence[judge_loading.NamedJudge]], None] = lambda judges: None,
+    is_conversation: bool = False,
+    top_share: float | None = None,
 ) -> Tally:
     """Append the verdicts of judges to a file, and print a summary.
 
     Args:
         output: by default the file's name with `suffix`.
-        load: loads the judges, called after the file has been checked.
+        find: finds the judges, which are loaded after the file has been checked.
         columns: role → column, as named by the user; for `references` also a file of them.
         by: column of the groups of rows whose accuracies are printed too.
         prefix: of the new columns.
+        check: raises for loaded judges that may not judge.
+        is_conversation: the judges read whole conversations; see `make_column_reader`.
+        top_share: of the rows that are written; see `score_file`.
 
     Raises:
         InputError: the file, its columns, the judge or the output is invalid; nothing was written.
     """
     # Columns of the user mean that the file is read as plain rows, not as a framework's file; a file of references does not.
     answers = open_answers(file, is_plain=bool(columns.keys() - {"references"}))
-    companions = CompanionFiles(Path(columns["references"]) if Path(columns.get("references", "")).is_file() else None)
+    companion = Path(columns["references"]) if Path(columns.get("references", "")).is_file() else None
+    companions = CompanionFiles(companion, is_conversation=is_conversation)
     if answers.framework is not None and columns and not (companions.references and answers.framework in NEEDS_REFERENCES):
         answers = open_answers(file, is_plain=True)
     if answers.rows is not None:
@@ -187,17 +213,24 @@ def judge_file(
     # Fail early, before a judge is loaded.
     with tables.claim_output(output, file, force=force):
         source = answers.rows or _convert(answers, work_folder(output), companions)
-        reader, labels = _make_reader(answers, source, columns, by)
+        references = find()
+        needs_references = any(reference.needs_references for reference in references)
+        reader, labels = make_reader(
+            answers, source, columns, by, needs_references=needs_references, is_conversation=is_conversation
+        )
         group_of = _make_group_reader(source, reader, by)
         _check_rows(file, source, reader)
         for line in find_suspicious_input(source.sample, reader):
             log(f"warning: {line}")
-        judges = load()
+        judges = [reference.load() for reference in references]
+        check(judges)
         for named in judges:
             _warn_about_kinds(file, named, source.sample, reader)
         prefix = prefix or _choose_prefix(source, judges)
         with progress("rows judged") as on_progress:
-            tally = score_file(source, reader, output, judges, prefix=prefix, group_of=group_of, on_progress=on_progress)
+            tally = score_file(
+                source, reader, output, judges, prefix=prefix, group_of=group_of, on_progress=on_progress, top_share=top_share
+            )
     _report(tally, output, labels, by)
     if answers.framework is None and tally.decided:
         if prefix == LABEL_PREFIX:
@@ -229,31 +262,39 @@ def _choose_prefix(source: RowFile, judges: Sequence[judge_loading.NamedJudge]) 
     return PREFIX if existing else ""
 
 
-def _make_reader(
-    answers: AnswerFile, source: RowFile, columns: Mapping[str, str], by: str | None = None
+def make_reader(
+    answers: AnswerFile,
+    source: RowFile,
+    columns: Mapping[str, str],
+    by: str | None = None,
+    *,
+    needs_references: bool = True,
+    is_conversation: bool = False,
 ) -> tuple[RecordReader, str]:
     """Return the reader of the rows and a name for their labels; log the detected format or columns.
 
     Args:
         by: column of the groups of rows, which a file of references may have instead.
+        needs_references, is_conversation: see `make_column_reader`.
     """
     file = answers.path
     if answers.framework is not None:
         kind = FRAMEWORKS[answers.framework]
         log(f"{file}: {kind.description}")
-        plain = make_column_reader(PLAIN_COLUMNS)
+        plain = make_column_reader(PLAIN_COLUMNS, needs_references=needs_references)
         return kind.make_reader(file, CompanionFiles()) if kind.is_annotatable else plain, "the file's own verdicts"
     references = columns.get("references", "")
     if references and references not in source.columns and Path(references).is_file():
         named = {role: column for role, column in columns.items() if role != "references"}
-        joined = JoiningReader(source, Path(references), named, None if by in source.columns else by)
+        joined = JoiningReader(source, Path(references), named, None if by in source.columns else by, is_conversation)
         log(f"references: {references}, joined by {joined.key!r}; candidate: {joined.columns['candidate']!r}")
         return joined, f"the column {joined.columns.get('label')!r}"
 
     def remedy(role: str) -> str:
         return f"set --{role} COLUMN{' or --references FILE, a second file with the same ids' if role == 'references' else ''}"
 
-    detected = column_names.detect_columns(file, source.columns, columns, sample=source.sample, remedy=remedy)
+    required = column_names.REQUIRED if needs_references else ("candidate",)
+    detected = column_names.detect_columns(file, source.columns, columns, required, sample=source.sample, remedy=remedy)
     if labels := column_names.verdict_columns(source.columns, detected, source.sample):
         detected.setdefault("label", labels[0])
     roles = [f"{role}: {column!r}" for role, column in detected.items()]
@@ -263,7 +304,10 @@ def _make_reader(
     labels_name = (
         f"the column {detected['label']!r}" if "label" in detected else f"the marks in the column {detected['candidate']!r}"
     )
-    return make_column_reader(detected, source.holds_texts, source.sample), labels_name
+    reader = make_column_reader(
+        detected, source.holds_texts, source.sample, needs_references=needs_references, is_conversation=is_conversation
+    )
+    return reader, labels_name
 
 
 def _make_group_reader(source: RowFile, reader: RecordReader, by: str | None) -> GroupReader:
@@ -313,7 +357,8 @@ def _check_known_wrong(
 
     source = open_rows(file)
     named = {role: column for role, column in columns.items() if column in source.columns}
-    reader, _ = _make_reader(AnswerFile(file, None, source), source, named)
+    needs_references = any(judge.needs_references for judge in judges)
+    reader, _ = make_reader(AnswerFile(file, None, source), source, named, needs_references=needs_references)
     _check_rows(file, source, reader)
     records = [parse_record(reader, record) for _, record in source.records()]
     voided = False
@@ -398,7 +443,8 @@ def _report(tally: Tally, output: Path, labels: str, by: str | None) -> None:
             f"warning: {count:,} of {tally.rows * len(tally.judges):,} verdicts are on text {reason}; bring labels or another judge"
         )
     skipped = f", {tally.skipped:,} of them without an answer to judge" if tally.skipped else ""
-    echo(f"{output}: {tally.rows:,} rows{skipped}")
+    written = f"{tally.rows:,}" if tally.written == tally.rows else f"{tally.written:,} of {tally.rows:,}"
+    echo(f"{output}: {written} rows{skipped}")
     sys.stdout.flush()
 
 

@@ -81,7 +81,14 @@ class SkippedRecord(Exception):
 RecordReader = Callable[[Record], Sequence[Answer]]
 
 
-def make_column_reader(columns: Mapping[str, str], is_csv: bool = False, sample: Sequence[Record] = ()) -> RecordReader:
+def make_column_reader(
+    columns: Mapping[str, str],
+    is_csv: bool = False,
+    sample: Sequence[Record] = (),
+    *,
+    needs_references: bool = True,
+    is_conversation: bool = False,
+) -> RecordReader:
     """Return a reader for rows with the answers to one question each.
 
     A question, model, task or label that cannot be read is empty; without references or an answer the row is unreadable.
@@ -90,6 +97,8 @@ def make_column_reader(columns: Mapping[str, str], is_csv: bool = False, sample:
         columns: `references` and `candidate`, and if known the other roles of `column_names.detect_columns` → column of the file.
         is_csv: a cell of references in brackets is a list.
         sample: rows of the file, to tell indices of options from their texts.
+        needs_references: a row without references is unreadable.
+        is_conversation: a question begins with the turns before it, see `values.parse_conversation`.
     """
     labels = {role.removeprefix(OPTION): column for role, column in columns.items() if role.startswith(OPTION)}
 
@@ -122,7 +131,7 @@ def make_column_reader(columns: Mapping[str, str], is_csv: bool = False, sample:
     index_base = option_lists.find_index_base([(cell_of(record, "references"), options_of(record)) for record in sample], is_csv)
 
     def read_answers(record: Record) -> list[Answer]:
-        references, question = cell_of(record, "references"), parse_question(cell_of(record, "question"))
+        references, question = cell_of(record, "references"), parse_question(cell_of(record, "question"), is_conversation)
         if text := parse_question(cell_of(record, "input")).strip():
             question = f"{question}\n{text}"
         if options := options_of(record):
@@ -137,6 +146,7 @@ def make_column_reader(columns: Mapping[str, str], is_csv: bool = False, sample:
         return make_answers(
             [*values.parse_texts(references, is_csv), *aliases],
             values.parse_answers(_unwrap(candidate) if are_literals else candidate),
+            needs_references=needs_references,
             question=question,
             model=_optional(values.parse_text, cell_of(record, "model"), "").strip(),
             task=_optional(values.parse_text, cell_of(record, "task"), "").strip(),
@@ -173,9 +183,12 @@ def _parse_json(cell: Any) -> Any:
         raise values.UnreadableCell("is not JSON") from error
 
 
-def parse_question(value: Any) -> str:
-    """Return the text of a question, see `values.parse_message`; empty if it cannot be read, which costs no answer."""
-    return _optional(lambda cell: values.parse_message(cell, values.USER), value, "")
+def parse_question(value: Any, is_conversation: bool = False) -> str:
+    """Return the text of a question, see `values.parse_message`, after the turns before it if it is asked for these; empty if it
+    cannot be read, which costs no answer."""
+    return _optional(
+        values.parse_conversation if is_conversation else lambda cell: values.parse_message(cell, values.USER), value, ""
+    )
 
 
 def _optional(parse: Callable[[Any], T], value: Any, default: T) -> T:
@@ -185,10 +198,10 @@ def _optional(parse: Callable[[Any], T], value: Any, default: T) -> T:
         return default
 
 
-def make_answers(references: Any, candidates: Sequence[Any], **common: Any) -> list[Answer]:
+def make_answers(references: Any, candidates: Sequence[Any], *, needs_references: bool = True, **common: Any) -> list[Answer]:
     """Return several answers to one question. Raises values.UnreadableCell: no reference, no answer, or one that is not a text."""
     texts = tuple(values.parse_texts(references))
-    if not texts:
+    if needs_references and not texts:
         raise values.UnreadableCell(NO_REFERENCE)
     if not candidates:
         raise values.UnreadableCell("no answer")
@@ -211,7 +224,8 @@ def find_suspicious_input(records: Sequence[Record], reader: RecordReader) -> li
             of_record = reader(record)
         except (values.UnreadableCell, SkippedRecord):
             continue
-        answers.append(of_record[0])
+        if of_record[0].references:
+            answers.append(of_record[0])
         several += len(of_record) > 1 and of_record[0].model == of_record[1].model
     lines = [
         f"{len(matching):,} of the first {len(answers):,} references {description}, e.g. {_shorten(matching[0])}; {advice}"

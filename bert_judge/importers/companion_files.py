@@ -26,11 +26,15 @@ _NO_ANSWER = "\0"
 
 @dataclass(frozen=True)
 class CompanionFiles:
-    """The files that a user names in addition to the imported one; references and scores are by id, or in the answers' order."""
+    """The files that a user names in addition to the imported one; references and scores are by id, or in the answers' order.
+
+    `is_conversation`: of a conversation, each question begins with the turns before it.
+    """
 
     references: Path | None = None
     requests: Path | None = None
     scores: Path | None = None
+    is_conversation: bool = False
 
 
 def references_by_id(path: Path | None) -> Mapping[str, list[str]]:
@@ -50,14 +54,21 @@ class JoiningReader:
     Args:
         columns: role → column, as named by the user; see `column_names.detect_columns`.
         with_column: column of the second file that `find_companion` returns too.
+        is_conversation: the question is the whole conversation of a row, see `values.parse_conversation`.
 
     Raises:
         InputError: the files share neither, or one is invalid.
     """
 
     def __init__(
-        self, source: RowFile, references: Path, columns: Mapping[str, str] | None = None, with_column: str | None = None
+        self,
+        source: RowFile,
+        references: Path,
+        columns: Mapping[str, str] | None = None,
+        with_column: str | None = None,
+        is_conversation: bool = False,
     ) -> None:
+        self.is_conversation = is_conversation
         path, sample, remedy = source.path, source.sample, column_names.RENAME
         self.columns = column_names.detect_columns(
             path, source.columns, columns or {}, ("candidate",), sample=sample, remedy=remedy
@@ -87,7 +98,8 @@ class JoiningReader:
         row = self.find_companion(record)
         if row is None:
             raise values.UnreadableCell(f"{self.references} has no {self.other_key} like this row's {self.key}")
-        row = {**record, **row, "question": row["question"] or self._question_of(record)}
+        own_question = self._question_of(record, self.is_conversation)
+        row = {**record, **row, "question": own_question if self.is_conversation else row["question"] or own_question}
         return [replace(answer, id=self._key_of(record)) for answer in self._read_row(row)]
 
     def find_companion(self, record: Record) -> Record | None:
@@ -97,8 +109,8 @@ class JoiningReader:
     def _key_of(self, record: Record) -> str:
         return _parse_key(column_names.get_cell(record, self.key))
 
-    def _question_of(self, record: Record) -> str:
-        return parse_question(column_names.get_cell(record, self.columns.get("question", "")))
+    def _question_of(self, record: Record, is_conversation: bool = False) -> str:
+        return parse_question(column_names.get_cell(record, self.columns.get("question", "")), is_conversation)
 
 
 def _find_ids(columns: Sequence[str]) -> dict[str, str]:

@@ -102,7 +102,7 @@ _READERS: Mapping[str, Callable[[Path, CompanionFiles], RecordReader]] = {
     "bert_as_a_judge": lambda *_: make_column_reader(PLAIN_COLUMNS),
     "promptfoo": lambda *_: run_logs.read_result,
     "openai_evals": lambda path, _: run_logs.EvalsReader(path),
-    "turns": lambda path, companions: judge_benchmarks.TurnReader(path, companions.references),
+    "turns": lambda path, companions: judge_benchmarks.TurnReader(path, companions.references, companions.is_conversation),
 }
 # Those of them that read a second file of references.
 NEEDS_REFERENCES = ("openai_batch", "judgelm", "bert_as_a_judge", "turns")

@@ -110,25 +110,33 @@ class TurnReader:
     """Reader of conversations with a reference per turn: each turn is a row.
 
     A list of references as long as the conversation holds one per turn; otherwise it holds references of the last turn, any of
-    which is correct. Questions and references may be in a second file with the same `question_id`.
+    which is correct. Questions and references may be in a second file with the same `question_id`; MT-Bench's has references for
+    some questions only, and the others are read without.
+
+    Args:
+        is_conversation: each question begins with the turns before it.
     """
 
-    def __init__(self, path: Path, references: Path | None) -> None:
-        self.path = path
+    def __init__(self, path: Path, references: Path | None, is_conversation: bool = False) -> None:
+        self.path, self.is_conversation = path, is_conversation
         rows = (record for _, record in open_rows(references).records()) if references else iter(())
         self.companions = {record.get(ID): {**record, "reference": _find_references(record) or _answers(record)} for record in rows}
 
     def __call__(self, record: Record) -> list[Answer]:
         companion = self.companions.get(record.get(ID), {})
         record = {**{name: companion[name] for name in (QUESTIONS, "reference") if companion.get(name)}, **record}
-        if not (turns := list(_split_turns(record))):
+        if not (turns := list(_split_turns(record, needs_references=not companion))):
             raise no_reference_error(self.path)
         model = next((cell for name, cell in record.items() if has_usual_name(name, "model")), None)
         identity = values.parse_text(record.get(ID))
-        return [
-            Answer(question, tuple(values.parse_texts(reference)), answer, values.parse_text(model), id=f"{identity}/{number}")
-            for number, (question, reference, answer) in enumerate(turns, 1)
-        ]
+        rows: list[Answer] = []
+        earlier: list[tuple[str, str]] = []
+        for number, (question, reference, answer) in enumerate(turns, 1):
+            text = values.join_turns(earlier, question) if self.is_conversation else question
+            references = tuple(values.parse_texts(reference))
+            rows.append(Answer(text, references, answer, values.parse_text(model), id=f"{identity}/{number}"))
+            earlier += [(values.USER, question), (values.ASSISTANT, answer)]
+        return rows
 
 
 def are_conversations(sample: Sequence[Record]) -> bool:
@@ -139,8 +147,8 @@ def are_conversations(sample: Sequence[Record]) -> bool:
     return bool(counts) and all(counts) and max(counts) > 1
 
 
-def _split_turns(record: Record) -> Iterator[tuple[str, Any, str]]:
-    """Yield question, references and answer of each turn; nothing if their numbers differ."""
+def _split_turns(record: Record, needs_references: bool = True) -> Iterator[tuple[str, Any, str]]:
+    """Yield question, references and answer of each turn; nothing if their numbers differ, unless there may be no reference."""
     messages = next((cell for name, cell in record.items() if _are_messages(cell) and not _has_references(name)), None)
     if messages is None:
         questions = _list_of(record, "question") or record.get(QUESTIONS)
@@ -153,7 +161,7 @@ def _split_turns(record: Record) -> Iterator[tuple[str, Any, str]]:
             if [roles[place] for place in places] == [values.USER, values.ASSISTANT]
         ]
         questions, answers = [messages[user] for user, _ in pairs], [messages[assistant] for _, assistant in pairs]
-    references = _find_references(record)
+    references = _find_references(record) or ([] if needs_references else [None] * len(questions or []))
     if questions and answers and len(questions) == len(answers) == len(references):
         for question, reference, answer in zip(questions, references, answers, strict=True):
             yield values.parse_message(question, values.USER), reference, values.parse_message(answer, values.ASSISTANT)

@@ -181,6 +181,10 @@ class JudgeKind:
         settings: Spec = block.model_dump(mode="json", exclude=set(block.run_time))
         return settings
 
+    def needs_references(self, settings: Spec) -> bool:
+        """Return whether the judge compares answers with references; others grade an answer by itself."""
+        return not self.compares_pairs
+
     def judges_row_by_row(self, settings: Spec) -> bool:
         """Return whether a row may take seconds, and rows together are no faster: a server then judges them one by one."""
         return False

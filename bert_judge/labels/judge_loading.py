@@ -34,12 +34,16 @@ _MINIMAL_CONFIG = {"models": {"placeholder": {"generator": "simulated", "p_corre
 
 @dataclass(frozen=True)
 class NamedJudge:
-    """A loaded judge with its name, its origin and, if it is trained, its folder; equal origins give equal verdicts."""
+    """A loaded judge with its name, its origin and, if it is trained, its folder; equal origins give equal verdicts.
+
+    `needs_references`: see `JudgeKind.needs_references`.
+    """
 
     name: str
     origin: str
     judge: Any
     folder: Path | None = None
+    needs_references: bool = True
 
     def close(self) -> None:
         """End the processes of the judge, if it has any."""
@@ -66,6 +70,10 @@ class JudgeReference:
     results: Path = RESULTS
     folder: Path | None = None
 
+    @property
+    def needs_references(self) -> bool:
+        return self.kind.needs_references(self.context.settings)
+
     def missing(self) -> str | None:
         """Describe the first file that is missing to load the judge; None if all exist."""
         path = next((path for path in self.required.values() if not path.is_file()), None)
@@ -86,26 +94,31 @@ class JudgeReference:
         judge = self.kind.load(replace(self.context, inputs=inputs))
         spec = self.context.spec
         depends_on = {"spec": {key: spec[key] for key in ("settings", "prompts", "versions")}, "revisions": judge.revisions}
-        return NamedJudge(self.name, tables.canonical(depends_on), judge, self.folder)
+        return NamedJudge(self.name, tables.canonical(depends_on), judge, self.folder, self.needs_references)
 
 
-def load_judges(names: Sequence[str], threshold: float | None = None, policy: str | None = None) -> list[NamedJudge]:
-    """Load the judges of single answers with these names.
+def find_judges(names: Sequence[str], threshold: float | None = None, policy: str | None = None) -> list[JudgeReference]:
+    """Find the judges of single answers with these names.
 
     Args:
         threshold: lowest score that counts as correct; by default each judge's own.
         policy: on partly correct answers, `strict` or `lenient`; by default each judge's own.
 
     Raises:
-        InputError: a judge does not exist or cannot be loaded, or two have the same name.
+        InputError: a judge does not exist, or two have the same name.
     """
     references = [override_settings(find_judge(name), threshold, policy) for name in names]
     for reference in references:
         if reference.kind.compares_pairs:
-            raise InputError(f"--judge {reference.name}: a judge of two answers; name a judge of single answers")
+            raise InputError(f"--judge {reference.name}: a judge of two answers, for bert-judge compare; name another judge")
         if [named.name for named in references].count(reference.name) > 1:
             raise InputError(f"--judge: two judges are called {reference.name!r}; score the file with one after the other")
-    return [reference.load() for reference in references]
+    return references
+
+
+def load_judges(names: Sequence[str], threshold: float | None = None, policy: str | None = None) -> list[NamedJudge]:
+    """Load judges; see `find_judges`. Raises InputError also if one cannot be loaded."""
+    return [reference.load() for reference in find_judges(names, threshold, policy)]
 
 
 def trained_judges(judges: Path) -> list[str]:

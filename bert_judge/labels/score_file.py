@@ -7,8 +7,9 @@ verdict of the same judge on the same answer, if the same state of this program 
 from __future__ import annotations
 
 import heapq
+import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from hashlib import blake2b
 from itertools import combinations
@@ -22,11 +23,12 @@ from bert_judge import tables
 from bert_judge.importers.answers import RecordReader
 from bert_judge.judges.protocol import EMPTY_FLAG, INCORRECT, NOT_ATTEMPTED, VERDICT_CODES, Label, Row
 from bert_judge.labels.judge_loading import NamedJudge
-from bert_judge.labels.judging import JudgeInput, LabelStore, judge_rows, parse_record
+from bert_judge.labels.judging import JudgeInput, LabelStore, ParsedRecord, judge_rows, parse_record
 from bert_judge.labels.writers import check_new_columns, open_writer
 from bert_judge.runtime import resume
+from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.program import program
-from bert_judge.tables.readers.rows import Record, RowFile
+from bert_judge.tables.readers.rows import Chunk, Record, RowFile
 from bert_judge.text.languages import UNFAMILIAR_FLAGS
 
 # Rows held in memory at once, and rows per shard: the most that a kill can lose.
@@ -50,43 +52,53 @@ def score_file(
     prefix: str = "",
     group_of: GroupReader = lambda record: "",
     on_progress: OnProgress = lambda fraction, rows: None,
+    top_share: float | None = None,
 ) -> Tally:
     """Write the source's rows with the judges' verdicts, in the source's format. The caller has claimed the output.
 
     Args:
         reader: of the source's records.
+        top_share: write only this share of the rows, above 0 and up to 1: those with the highest scores of the only judge, the
+            earlier of equal ones; at least one. All rows count in the result.
 
     Raises:
-        InputError: the source is damaged, or already has a column with the name of a new one.
+        InputError: the source is damaged, or already has a column with the name of a new one, or rows cannot be left out of it.
         SystemExit: stopped by SIGTERM; the verdicts so far are saved.
     """
+    if top_share is not None and source.format == "xlsx":
+        raise InputError(f"{source.path}: rows cannot be left out of a copy of a workbook; save it as CSV")
     work, tally = work_folder(output), Tally([judge.name for judge in judges])
     new_columns = [prefix + name for name in output_columns(judges)]
     check_new_columns(source.path, source.columns, new_columns)
     # Another state of the program may judge otherwise.
     judges = [replace(judge, origin=f"{program()} {judge.origin}") for judge in judges]
-    with tables.atomic(output) as unfinished, open_writer(source, unfinished, new_columns) as write:
+
+    def judged_chunks() -> Iterator[tuple[Chunk, list[ParsedRecord], list[list[Label | None]]]]:
         start = 0.0
         for number, chunk in enumerate(source.chunks(CHUNK_ROWS)):
             records = [parse_record(reader, record) for record in chunk.records]
+            inputs = [record.input for record in records]
             report = _ChunkProgress(on_progress, start, chunk.fraction_read, len(records) * len(judges))
-            labels = [
-                judge_rows(
-                    judge,
-                    [record.input for record in records],
-                    store=LabelStore(work / "verdicts" / judge.name / f"{number:06d}", SHARD_ROWS),
-                    on_progress=report,
-                )
-                for judge in judges
-            ]
-            cells = [[_cell(label, name) for label in column] for column in labels for name in ADDED_COLUMNS]
-            write(chunk, dict(zip(new_columns, cells, strict=True)))
+            stores = (LabelStore(work / "verdicts" / judge.name / f"{number:06d}", SHARD_ROWS) for judge in judges)
+            yield (
+                chunk,
+                records,
+                [judge_rows(judge, inputs, store=store, on_progress=report) for judge, store in zip(judges, stores, strict=True)],
+            )
+            on_progress(start := chunk.fraction_read, 0)
+
+    is_kept = None if top_share is None else _select_best((column for _, _, [column] in judged_chunks()), top_share)
+    with tables.atomic(output) as unfinished, open_writer(source, unfinished, new_columns) as write:
+        for chunk, records, labels in judged_chunks():
+            rows = [row for row in range(len(records)) if is_kept is None or is_kept[tally.rows + row]]
+            cells = [[_cell(column[row], name) for row in rows] for column in labels for name in ADDED_COLUMNS]
+            write(chunk if is_kept is None else chunk.select(rows), dict(zip(new_columns, cells, strict=True)))
+            tally.written += len(rows)
             models, questions = [record.model for record in records], [record.question for record in records]
             if len(judges) > 1:
                 tally.add_disagreements([record.input for record in records], labels)
             groups = [group_of(record) for record in chunk.records]
             tally.add(models, questions, [record.label for record in records], labels, groups)
-            on_progress(start := chunk.fraction_read, 0)
     resume.clear(work)
     return tally
 
@@ -105,6 +117,13 @@ class _ChunkProgress:
     def __call__(self, rows: int) -> None:
         self._judged += rows
         self._on_progress(self._start + (self._end - self._start) * min(self._judged / self._rows, 1.0), rows)
+
+
+def _select_best(chunks: Iterable[Sequence[Label | None]], share: float) -> np.ndarray:
+    """Return whether each row is among the share with the highest scores; one without a score is last."""
+    scores = np.array([-1.0 if label is None or label.score is None else label.score for labels in chunks for label in labels])
+    best = np.argsort(-scores, kind="stable")[: math.ceil(len(scores) * share)]
+    return np.isin(np.arange(len(scores)), best)
 
 
 def _cell(label: Label | None, column: str) -> Any:
@@ -145,6 +164,7 @@ class Tally:
         groups: the same for the groups of rows; "" if rows are not grouped.
         reasons: number of invalid verdicts by reason, over all judges.
         decided: number of valid verdicts on answers that are not empty, over all judges.
+        written: number of rows in the output.
         unfamiliar: number of verdicts on text that a judge was not trained on, by reason, over all judges.
         surest: (margin, number of the row from 1, row, label per judge) of the `NUM_SUREST` rows on which judges disagree with the
             largest margin between a score that means correct and one that means incorrect.
@@ -156,6 +176,7 @@ class Tally:
         self.groups: dict[str, int] = {}
         self.reasons: Counter[str] = Counter()
         self.decided = 0
+        self.written = 0
         self.unfamiliar: Counter[str] = Counter()
         self.surest: list[tuple[float, int, Row, Sequence[Label]]] = []
         shape = (len(judges),)

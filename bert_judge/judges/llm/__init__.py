@@ -127,6 +127,9 @@ class LLMKind(JudgeKind):
             return settings
         return {**settings, "model": block.model.model_dump(mode="json", exclude={"attempts", *block.model.run_time})}
 
+    def needs_references(self, settings: Spec) -> bool:
+        return not settings.get("aspects")
+
     def depends_on(self, block: LLMJudgeConfig) -> Dependencies:
         return Dependencies(datasets=[block.dataset] if block.dataset else [])
 

@@ -118,6 +118,9 @@ class ProbeKind(JudgeKind):
     def settings(self, block: ProbeJudgeConfig) -> Spec:
         return block.model_dump(mode="json", include={"kind", "threshold"})
 
+    def needs_references(self, settings: Spec) -> bool:
+        return False
+
     def depends_on(self, block: ProbeJudgeConfig) -> Dependencies:
         return Dependencies(datasets=[block.dataset])
 

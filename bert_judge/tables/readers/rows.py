@@ -5,11 +5,12 @@ import json
 from collections import Counter
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Self, TextIO
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bert_judge.runtime.errors import InputError
@@ -46,6 +47,12 @@ class Chunk:
     raw: Any
     fraction_read: float
     header: Sequence[str] = ()
+
+    def select(self, rows: Sequence[int]) -> Self:
+        """Return some of the rows, by their positions in the chunk."""
+        records, locations = [self.records[row] for row in rows], [self.locations[row] for row in rows]
+        raw = self.raw.take(pa.array(rows, pa.int64())) if isinstance(self.raw, pa.RecordBatch) else [self.raw[row] for row in rows]
+        return replace(self, records=records, locations=locations, raw=raw)
 
 
 @dataclass(frozen=True)

@@ -100,6 +100,22 @@ def parse_message(value: Any, role: str) -> str:
     return parse_text(value)
 
 
+def parse_conversation(value: Any) -> str:
+    """Return a question with the turns before it, as one text; only the question if the value is no list of messages."""
+    parsed = parse_literal(value)
+    messages = [part for part in parsed if is_message(part)] if isinstance(parsed, list) else []
+    questions = [place for place, message in enumerate(messages) if message_role(message) == USER]
+    earlier = messages[: max(questions, default=0)]
+    turns = [(role, parse_message(message, role)) for message in earlier if (role := message_role(message))]
+    return join_turns(turns, parse_message(value, USER))
+
+
+def join_turns(turns: Sequence[tuple[str, str]], question: str) -> str:
+    """Return a question after earlier turns, (role, text) each, as one text."""
+    lines = [f"{role.capitalize()}: {text}" for role, text in turns]
+    return "\n".join(["Conversation so far:", *lines, "", f"Question: {question}"]) if lines else question
+
+
 def parse_answers(value: Any) -> list[str]:
     """Return the answers in a cell: several if it is a list of texts, else one; see `parse_message`."""
     if isinstance(value, list | tuple) and len(value) > 1 and all(isinstance(member, str) for member in value):

@@ -671,7 +671,7 @@ def test_kinds_on_which_the_judge_is_weak(
     (tmp_path / "judge").mkdir()
     (tmp_path / "judge" / "metrics.json").write_text(json.dumps({} if measured is None else {"unseen_kinds": measured}), "utf-8")
     [contains] = judge_loading.load_judges(["contains"])
-    monkeypatch.setattr(judge_loading, "load_judges", lambda *_: [replace(contains, folder=tmp_path / "judge")])
+    monkeypatch.setattr(judge_loading.JudgeReference, "load", lambda _: replace(contains, folder=tmp_path / "judge"))
     done = run("score", file, "--judge", "contains")
     assert done.exit_code == 0, done.output
     lines = [line for line in done.stderr.splitlines() if "label 20 answers for bert-judge train" in line]

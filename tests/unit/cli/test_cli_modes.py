@@ -1,0 +1,123 @@
+"""Files that other judges take: answers without references, the best answers only, whole conversations, answers about images."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_cli_score import run, write
+
+from bert_judge.judges import registry
+from bert_judge.judges.protocol import Label, Row, decided
+from bert_judge.tables.readers.rows import open_rows
+
+IMAGE = {"type": "image_url", "image_url": {"url": "flag.png"}}
+TURNS = [
+    {"role": "system", "content": "Be short."},
+    {"role": "user", "content": "Capital of France?"},
+    {"role": "assistant", "content": "It is Paris."},
+    {
+        "role": "user",
+        "content": [IMAGE, {"type": "text", "text": "And of this?"}],
+    },
+    {"role": "assistant", "content": "Madrid"},
+]
+CONVERSATION = "Conversation so far:\nUser: Capital of France?\nAssistant: It is Paris.\n\nQuestion: And of this?"
+
+
+class LengthJudge:
+    """Grades an answer by its length, and keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.revisions: dict[str, str] = {}
+        self.rows: list[Row] = []
+
+    def judge(self, rows: Any) -> list[Label]:
+        self.rows += rows
+        return [decided(len(row.candidate) / 10) for row in rows]
+
+
+@pytest.fixture
+def judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LengthJudge:
+    """A judge that needs no references, in the file j.yaml of the working folder."""
+    monkeypatch.chdir(tmp_path)
+    kind, judge = registry.find("llm"), LengthJudge()
+    monkeypatch.setattr(type(kind), "load", lambda *_: judge)
+    model = {"generator": "openai", "model": "m"}
+    judges = {"graded": {"kind": "llm", "model": model, "aspects": ["length"]}, "compared": {"kind": "llm", "model": model}}
+    Path("j.yaml").write_text(json.dumps({"judges": judges}), "utf-8")
+    return judge
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_a_judge_without_references_needs_no_column_of_them(judge: LengthJudge, ending: str) -> None:
+    file = write(Path(f"a.{ending}"), [{"question": "Q?", "answer": "x" * n, "model": "m"} for n in (1, 6)])
+    done = run("score", file, "--judge", "j.yaml:graded", "-o", f"b.{ending}")
+    assert done.exit_code == 0, done.output
+    assert [(row.question, row.references, row.candidate) for row in judge.rows] == [("Q?", (), "x"), ("Q?", (), "xxxxxx")]
+    refused = run("score", file, "--judge", "j.yaml:graded", "--judge", "j.yaml:compared", "-o", f"c.{ending}")
+    assert refused.exit_code == 1 and "cannot tell which column holds the references" in refused.stderr
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet", "md"])
+def test_only_the_best_answers_are_written(judge: LengthJudge, ending: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bert_judge.labels.score_file.CHUNK_ROWS", 3)
+    lengths = [1, 6, 3, 6, 9, 2, 5]
+    if ending == "md":
+        Path("a.md").write_text("| question | answer |\n|---|---|\n" + "".join(f"| Q? | {'x' * n} |\n" for n in lengths), "utf-8")
+    else:
+        write(Path(f"a.{ending}"), [{"question": "Q?", "answer": "x" * n} for n in lengths])
+    done = run("score", f"a.{ending}", "--judge", "j.yaml:graded", "--top-percent", "0.4", "-o", f"b.{ending}")
+    assert done.exit_code == 0, done.output
+    # In the order of the file; all rows were judged, each once.
+    assert [len(record["answer"]) for _, record in open_rows(Path(f"b.{ending}")).records()] == [6, 6, 9]
+    assert len(judge.rows) == len(lengths) and f"b.{ending}: 3 of 7 rows" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--top-percent", "0"), "--top-percent 0: is outside 0 to 1; give a share, such as 0.2"),
+        (("--top-percent", "50"), "--top-percent 50: is outside 0 to 1"),
+        (("--top-percent", "0.5", "--judge", "contains"), "--top-percent selects by the scores of one judge"),
+    ],
+)
+def test_shares_that_select_nothing(judge: LengthJudge, options: tuple[str, ...], message: str) -> None:
+    file = write(Path("a.csv"), [{"question": "Q?", "answer": "x"}])
+    done = run("score", file, "--judge", "j.yaml:graded", *options)
+    assert done.exit_code == 1 and message in done.stderr and not Path("a.scored.csv").exists()
+
+
+def test_a_judge_reads_the_whole_conversation(judge: LengthJudge) -> None:
+    """The text of a question about an image counts; a system's message is no turn."""
+    write(Path("a.jsonl"), [{"messages": TURNS}, {"messages": TURNS[:3]}])
+    done = run("score", "a.jsonl", "--judge", "j.yaml:graded", "--conversation")
+    assert done.exit_code == 0, done.output
+    assert [(row.question, row.candidate) for row in judge.rows] == [
+        (CONVERSATION, "Madrid"),
+        ("Capital of France?", "It is Paris."),
+    ]
+    judge.rows.clear()
+    assert run("score", "a.jsonl", "--judge", "j.yaml:graded", "-o", "b.jsonl").exit_code == 0
+    assert judge.rows[0].question == "And of this?"
+
+
+def test_mt_bench_is_read_with_its_conversations(judge: LengthJudge) -> None:
+    """Its file of questions has references for some of them only."""
+    questions = [
+        {"question_id": n, "turns": [f"{n}?", "Why?"], **({"reference": [f"{n}", "so"]} if n == 81 else {})} for n in (81, 82)
+    ]
+    answers = [{"question_id": n, "model_id": "m", "choices": [{"index": 0, "turns": [f"It is {n}.", "no"]}]} for n in (81, 82)]
+    write(Path("question.jsonl"), questions)
+    write(Path("m.jsonl"), answers)
+    done = run("import", "m.jsonl", "--references", "question.jsonl", "--conversation", "-o", "rows.jsonl")
+    assert done.exit_code == 0, done.output
+    assert run("score", "rows.jsonl", "--judge", "j.yaml:graded").exit_code == 0
+    assert [(row.question, row.references) for row in judge.rows] == [
+        ("81?", ("81",)),
+        ("Conversation so far:\nUser: 81?\nAssistant: It is 81.\n\nQuestion: Why?", ("so",)),
+        ("82?", ()),
+        ("Conversation so far:\nUser: 82?\nAssistant: It is 82.\n\nQuestion: Why?", ()),
+    ]
