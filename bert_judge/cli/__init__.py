@@ -17,6 +17,7 @@ from bert_judge.runtime.logs import escape_controls, limit_garbage_collection
 GROUPS = {
     "Judge": {
         "score": ("score:score", "Score a file of answers: append verdict, score and reason columns."),
+        "compare": ("compare:compare", "Compare the answers to each question, and rank them."),
         "predict": ("predict:app", "Judge a single answer, or JSON lines from a pipe."),
         "serve": ("serve:serve", "Serve judges over HTTP and on a web page."),
     },

@@ -194,8 +194,13 @@ def from_config(
     # Imported lazily: it loads the configuration's classes.
     from bert_judge import plan
 
-    missing = {key: value for key, value in _MINIMAL_CONFIG.items() if key not in raw}
-    resolved = plan.build_plan({**missing, "scorers": [name], **raw}, config_files)
+    missing: dict[str, Any] = {key: value for key, value in _MINIMAL_CONFIG.items() if key not in raw}
+    judges = raw["judges"]
+    kind_name = judges[name].get("kind") if isinstance(judges[name], Mapping) else None
+    if "scorers" not in raw and kind_name in registry.names() and registry.find(kind_name).compares_pairs:
+        # A judge of two answers is no scorer.
+        missing["scorers"], judges = [DEFAULT_RULE], {DEFAULT_RULE: {"kind": "lexical", **RULES[DEFAULT_RULE]}} | judges
+    resolved = plan.build_plan({"scorers": [name], **missing, **raw, "judges": judges}, config_files)
     block, kind = resolved.config.judges[name], resolved.kind_of(name)
     if problem := kind.standalone_problem(block):
         raise InputError(f"--judge {name}: {problem}")

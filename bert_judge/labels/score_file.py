@@ -15,7 +15,7 @@ from hashlib import blake2b
 from itertools import combinations
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -91,7 +91,11 @@ def score_file(
     with tables.atomic(output) as unfinished, open_writer(source, unfinished, new_columns) as write:
         for chunk, records, labels in judged_chunks():
             rows = [row for row in range(len(records)) if is_kept is None or is_kept[tally.rows + row]]
-            cells = [[_cell(column[row], name) for row in rows] for column in labels for name in ADDED_COLUMNS]
+            cells = [
+                [describe_reason(column[row]) if name == "reason" else getattr(column[row], name, None) for row in rows]
+                for column in labels
+                for name in ADDED_COLUMNS
+            ]
             write(chunk if is_kept is None else chunk.select(rows), dict(zip(new_columns, cells, strict=True)))
             tally.written += len(rows)
             models, questions = [record.model for record in records], [record.question for record in records]
@@ -126,12 +130,11 @@ def _select_best(chunks: Iterable[Sequence[Label | None]], share: float) -> np.n
     return np.isin(np.arange(len(scores)), best)
 
 
-def _cell(label: Label | None, column: str) -> Any:
-    """Return the value of a new column; the reason begins with the grades, if the judge gives any."""
-    value = getattr(label, column, None)
-    if column != "reason" or label is None or not label.aspects:
-        return value
-    return f"{', '.join(f'{aspect} {grade:g}' for aspect, grade in label.aspects.items())}: {value}"
+def describe_reason(label: Label | None) -> str | None:
+    """Return the reason of a label, which begins with the grades, if the judge gives any."""
+    if label is None or not label.aspects:
+        return None if label is None else label.reason
+    return f"{', '.join(f'{aspect} {grade:g}' for aspect, grade in label.aspects.items())}: {label.reason}"
 
 
 def work_folder(output: Path) -> Path:

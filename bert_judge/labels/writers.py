@@ -15,7 +15,7 @@ from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import sheets
 from bert_judge.tables.readers.rows import Chunk, RowFile
 
-# New column → a value per row: texts, or numbers if the name ends in `score`; None is null.
+# New column → a value per row: texts, or numbers if the name ends in `score` or `rank`; None is null.
 NewColumns = Mapping[str, Sequence[Any]]
 
 
@@ -26,7 +26,7 @@ def open_writer(source: RowFile, path: Path, new: Sequence[str]) -> Iterator[Cal
         with pq.ParquetFile(source.path) as file:
             schema = file.schema_arrow
         for name in new:
-            schema = schema.append(pa.field(name, pa.float64() if name.endswith("score") else pa.string()))
+            schema = schema.append(pa.field(name, pa.float64() if name.endswith(("score", "rank")) else pa.string()))
         with pq.ParquetWriter(path, schema, compression="zstd") as parquet:
             yield partial(_write_batch, parquet, schema)
         return

@@ -68,6 +68,8 @@ class LLMJudgeConfig(JudgeConfig):
     aspects: Aspects | None = None
     """grade these aspects in one call instead of comparing with references: `roscoe`, a list of names, or names with description
     and range; the score is the mean of the grades, each scaled to [0, 1]"""
+    show_references: bool = False
+    """aspects: show the references, if there are any, as answers with the highest grades"""
     threshold: Share = 0.5
     """lowest score that counts as correct: a probability if the backend returns log-probabilities, or the mean grade"""
     seed: int = 0
@@ -86,6 +88,8 @@ class LLMJudgeConfig(JudgeConfig):
             raise ValueError(f"{useless.pop()} has no effect without dataset; remove it")
         if origins and self.model and not isinstance(self.model, OpenAIModel):
             raise ValueError(f"model with {origins[0]} is the server that runs the trained judge; set model.generator to openai")
+        if self.show_references and not self.aspects:
+            raise ValueError("show_references belongs to aspects; without these the references are shown anyway; remove it")
         if origins and (self.aspects or self.api != "chat"):
             raise ValueError(f"{'aspects' if self.aspects else 'api'} cannot be combined with {origins[0]}; remove it")
         return self
@@ -121,7 +125,7 @@ class LLMKind(JudgeKind):
     def settings(self, block: LLMJudgeConfig) -> Spec:
         # The spec of the training contains everything else that determines a trained judge.
         trained = {"dataset", "checkpoint", "base", "revision", "training"}
-        excluded = {"model", *trained, *block.run_time, *({"aspects", "api"} if is_fine_tuned(block) else ())}
+        excluded = {"model", *trained, *block.run_time, *({"aspects", "show_references", "api"} if is_fine_tuned(block) else ())}
         settings: Spec = block.model_dump(mode="json", exclude=excluded)
         if block.model is None:
             return settings

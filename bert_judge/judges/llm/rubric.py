@@ -1,8 +1,11 @@
-"""A prompted language model that grades several aspects at once: one call per answer, no reference, one grade per aspect.
+"""A prompted language model that grades several aspects at once: one call per answer, one grade per aspect.
+
+References are shown on request, as answers with the highest grades (Zhu et al. 2023, "JudgeLM", grades single answers so).
 
 The label's score is the mean of the grades, each scaled to [0, 1], so that a sum of aspects orders answers as the score does.
 
-Parsing is strict: anything but exactly the requested object is no grade, because a grade guessed from prose looks like any other in
+A single grade is a constrained choice, which any model can make; with reasoning only when it is asked for once more. Parsing of an
+object is strict: anything but exactly the requested object is no grade, because a grade guessed from prose looks like any other in
 the table. The last JSON object of the judge's own text counts, with or without a code fence.
 """
 
@@ -15,26 +18,28 @@ from bert_judge.candidates.generators.protocol import Completion, Generator, Req
 from bert_judge.judges import prompted
 from bert_judge.judges.llm import judge
 from bert_judge.judges.llm.judge import LLMJudge, RowCase
-from bert_judge.judges.prompted import Reading, ReplyFormat, candidate_section, section
+from bert_judge.judges.prompted import Reading, Reply, ReplyFormat, candidate_section, references_section, section
 from bert_judge.judges.protocol import Label, Row, empty_answer
 from bert_judge.tasks import Sample
 
 PROMPTS = judge.PROMPTS["rubric"]
 
-GRADED = "grades in JSON"
+GRADED, CHOSEN = "grades in JSON", "the likeliest grade"
 NO_GRADES = "no JSON object with grades in the judge's reply"
 # Length of an object in characters, and number of closing braces tried; a text with more of them repeats itself.
 MAX_OBJECT_LENGTH, MAX_OBJECTS = 4000, 200
+# Grades from which a model chooses, instead of writing an object; each takes a forward pass.
+MAX_CHOICES = 11
 
 # Lowest and highest grade.
 Range = tuple[int, int]
 
 
 class RubricJudge(LLMJudge):
-    """Implements `judges.protocol.Judge` on any generator; the references of a row are not used.
+    """Implements `judges.protocol.Judge` on any generator.
 
     A reply without grades is requested once more; after that the row is invalid. An empty candidate gets the lowest grades without
-    calling the model. Uses the settings aspects, reasoning, threshold, seed and max_candidate_chars.
+    calling the model. Uses the settings aspects, show_references, reasoning, threshold, seed and max_candidate_chars.
     """
 
     def __init__(self, name: str, settings: Mapping[str, Any], generator: Generator) -> None:
@@ -45,10 +50,23 @@ class RubricJudge(LLMJudge):
         lowest = {aspect: float(low) for aspect, (low, _) in self.ranges.items()}
         return None if row.candidate.strip() else empty_answer(aspects=lowest)
 
+    def _label(self, case: RowCase, reply: Reply) -> Label:
+        label, words = super()._label(case, reply), _words(reply.completions[0])
+        # A model that explained and forgot the grade was asked for the grade alone.
+        is_explained = len(reply.completions) > 1 and len(self.ranges) == 1 and label.score is not None and words
+        return replace(label, reason=words) if is_explained else label
+
     def _reply_formats(self) -> tuple[ReplyFormat, ReplyFormat]:
         form = "{" + ", ".join(f'"{aspect}": …' for aspect in self.ranges) + "}"
-        first = PROMPTS["reasoned" if self.settings["reasoning"] else "grades_only"]
-        return ReplyFormat(first.format(form=form)), ReplyFormat(PROMPTS["retry"].format(form=form))
+        retry = ReplyFormat(PROMPTS["retry"].format(form=form))
+        [(low, high), *others] = self.ranges.values()
+        if not others and high - low < MAX_CHOICES:
+            # Not the number alone: 1 is a prefix of 10.
+            choices = tuple(f"{grade}/{high}" for grade in range(low, high + 1))
+            retry = ReplyFormat(PROMPTS["one_grade"].format(low=low, high=high, example=choices[len(choices) // 2]), choices)
+        if self.settings["reasoning"]:
+            return ReplyFormat(PROMPTS["reasoned"].format(form=form)), retry
+        return retry if retry.choices else ReplyFormat(PROMPTS["grades_only"].format(form=form)), retry
 
     def _request(self, case: RowCase, reply_format: ReplyFormat) -> Request:
         row, lines = case.row, []
@@ -56,26 +74,36 @@ class RubricJudge(LLMJudge):
             low, high = self.ranges[aspect]
             description = f": {entry['description']}" if entry.get("description") else ""
             lines.append(f"- {aspect} ({low} to {high}){description}")
+        shows_references = self.settings["show_references"] and row.references
+        standard = PROMPTS["with_references" if shows_references else "without_references"]
         text = "\n\n".join(
             [
-                PROMPTS["instructions"],
+                PROMPTS["instructions"].format(standard=standard),
                 section("Aspects", "\n".join(lines)),
                 section("Question", row.question),
+                *([references_section(row.references)] if shows_references else []),
                 candidate_section(case.candidate),
                 section("Your grades", reply_format.instructions),
             ]
         )
-        return Request(row.sample_id, row.attempt, text, Sample(row.question, row.references))
+        return Request(row.sample_id, row.attempt, text, Sample(row.question, row.references), reply_format.choices)
 
     def _parse_completion(self, case: RowCase, completion: Completion, choices: tuple[str, ...] | None) -> Reading:
         code, text = case.candidate.code, case.candidate.text
-        reading = parse_grades(completion.text, self.ranges, code, text, completion.status != "truncated")
+        if choices and (choice := completion.text.strip()) in choices:
+            reading = Reading(CHOSEN, grades=dict.fromkeys(self.ranges, float(choice.partition("/")[0])))
+        else:
+            reading = parse_grades(completion.text, self.ranges, code, text, completion.status != "truncated")
         if reading.grades is None:
             return reading
         scaled = [(reading.grades[aspect] - low) / (high - low) for aspect, (low, high) in self.ranges.items()]
-        # The judge's words before the object, if there are any.
-        words = completion.text.partition("{")[0].removesuffix("```json\n").strip("` \n")
+        words = "" if choices else _words(completion)
         return replace(reading, score=sum(scaled) / len(scaled), reason=words or reading.reason)
+
+
+def _words(completion: Completion) -> str:
+    """Return the judge's words before the object; empty if there are none."""
+    return completion.text.partition("{")[0].removesuffix("```json\n").strip("` \n")
 
 
 def parse_grades(reply: str, ranges: Mapping[str, Range], code: str = "", candidate: str = "", finished: bool = True) -> Reading:

@@ -276,6 +276,13 @@ def test_the_policy_of_a_server_is_that_of_its_judges(tmp_path: Path, monkeypatc
         judge_pool.select_judges([], [], tmp_path, Limits(), Metrics(), "lenient")
 
 
+def test_a_file_with_nothing_but_a_judge_of_pairs_is_served(tmp_path: Path) -> None:
+    file = tmp_path / "judges.yaml"
+    file.write_text("judges:\n  longer: {kind: pairwise, rule: longer}\n")
+    pool = judge_pool.select_judges([], [file], tmp_path, Limits(), Metrics())
+    assert (list(pool.pointwise), list(pool.pairwise)) == ([], ["longer"])
+
+
 def test_the_judges_of_a_configuration_are_those_that_are_there(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     file = tmp_path / "config.yaml"
     file.write_text(CONFIG)

@@ -13,7 +13,7 @@ from test_llm_judge import ScriptedGenerator, says
 from bert_judge.candidates.generators.protocol import Request
 from bert_judge.judges import prompted
 from bert_judge.judges.llm import judge as llm_judge
-from bert_judge.judges.llm.rubric import GRADED, NO_GRADES, RubricJudge, parse_grades
+from bert_judge.judges.llm.rubric import CHOSEN, GRADED, NO_GRADES, RubricJudge, parse_grades
 from bert_judge.judges.prompted import MODEL_FAILED
 from bert_judge.judges.protocol import Row
 
@@ -96,6 +96,7 @@ SETTINGS: dict[str, Any] = {
         "semantic_consistency": {"description": "no contradiction", "range": [1, 5]},
         "flüssig": {"description": None, "range": [0, 1]},
     },
+    "show_references": False,
     "reasoning": False,
     "threshold": 0.5,
     "seed": 0,
@@ -170,3 +171,41 @@ def test_rows_are_independent() -> None:
 def test_fence_is_the_one_of_the_llm_judge() -> None:
     shown = prompted.render_candidate(ROW, 0, 400)
     assert prompted.candidate_section(shown) in llm_judge.build_prompt(Row(*vars(ROW).values()), shown, "form")
+
+
+# --- one grade, as JudgeLM's ---
+
+ONE: dict[str, Any] = {"aspects": {"grade": {"description": None, "range": [1, 10]}}}
+
+
+def test_one_grade_is_chosen() -> None:
+    label, generator = judged(says("10/10"), **ONE)
+    assert (label.aspects, label.score, label.reason) == ({"grade": 10.0}, 1.0, CHOSEN)
+    [request] = generator.requests
+    assert request.choices == tuple(f"{grade}/10" for grade in range(1, 11)) and "in the form 6/10" in request.prompt
+    # None is the beginning of another, which would always be the likelier.
+    assert not any(a != b and a.startswith(b) for a in request.choices for b in request.choices)
+
+
+def test_a_grade_that_an_explanation_lacks_is_asked_for() -> None:
+    label, generator = judged(says("It is wrong.", "truncated"), says("2/10"), **ONE, reasoning=True)
+    assert (label.aspects, label.reason) == ({"grade": 2.0}, "It is wrong.")
+    assert generator.requests[0].choices is None and generator.requests[1].choices
+    label, _ = judged(says('It is right. {"grade": 9}'), **ONE, reasoning=True)
+    assert (label.aspects, label.reason) == ({"grade": 9.0}, "It is right.")
+
+
+def test_a_grade_that_cannot_be_read_is_invalid() -> None:
+    label, _ = judged(says("good"), says("7"), **ONE)
+    assert label.verdict == "invalid" and label.aspects is None
+
+
+def test_references_are_shown_on_request() -> None:
+    row = Row("s0", 0, "m", "Wie groß?", ("Größe 7", "sieben"), "Größe 7.")
+    _, generator = judged(says("8/10"), row=row, **ONE, show_references=True)
+    prompt = generator.requests[0].prompt
+    assert "Reference answers are given, each of which has the highest grades" in prompt
+    assert prompt.index("1. Größe 7\n2. sieben") < prompt.index("The candidate is everything between")
+    for reader in ({"row": row}, {"show_references": True}):
+        _, generator = judged(says("8/10"), **ONE, **reader)
+        assert "There is no reference" in generator.requests[0].prompt and "sieben" not in generator.requests[0].prompt

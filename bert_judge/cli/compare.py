@@ -1,0 +1,259 @@
+"""`bert-judge compare`: compare the answers to each question, and rank them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations, islice
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import typer
+
+from bert_judge import tables
+from bert_judge.assets.prepare import GENERAL
+from bert_judge.cli.options import Candidate, Conversation, Force, Model, Question, References, without_none
+from bert_judge.cli.score import make_reader
+from bert_judge.cli.terminal import console, echo, format_number, format_percent, make_table
+from bert_judge.importers import column_names
+from bert_judge.importers.answers import NO_REFERENCE, Answer, RecordReader, SkippedRecord, parse_question
+from bert_judge.importers.frameworks import AnswerFile, open_answers
+from bert_judge.importers.judge_benchmarks import JudgeLMReader
+from bert_judge.judges.protocol import Pair, Row, invalid
+from bert_judge.labels import judge_loading
+from bert_judge.labels.judge_loading import NamedJudge
+from bert_judge.labels.judging import LabelStore, judge_rows, without_reasoning
+from bert_judge.labels.score_file import SHARD_ROWS, describe_reason, work_folder
+from bert_judge.labels.stage import PAIR_SHARD_ROWS
+from bert_judge.labels.writers import check_new_columns, open_writer
+from bert_judge.runtime import resume
+from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.logs import disable_progress_bars
+from bert_judge.runtime.program import program
+from bert_judge.tables.readers import values
+from bert_judge.tables.readers.rows import Record, RowFile
+from bert_judge.text.visible_text import strip_reasoning
+
+PAIR_COLUMNS = ("answer_a", "answer_b")
+# Answers whose scores differ by no more are equally good.
+TIE_MARGIN = 0.005
+# Verdict → wins of the first answer; of another verdict each answer gets half.
+WINS = {"A": 1.0, "B": 0.0}
+
+
+class Result(NamedTuple):
+    """How good an answer is among those to its question, 0 to 1, None if the judge cannot tell; and the reason."""
+
+    score: float | None
+    reason: str | None
+
+
+class Group(NamedTuple):
+    """The answers to one question, and the number of the row of each in the file."""
+
+    answers: list[Answer]
+    rows: list[int]
+
+
+class Judged(NamedTuple):
+    """The result of each answer of a group, and what a judge of two answers said of the last two."""
+
+    results: list[Result]
+    preference: str | None = None
+
+    @property
+    def verdict(self) -> str:
+        """Of two answers: A, B, tie, inconsistent (it depends on the order) or invalid."""
+        a, *others = self.ranks
+        b = others[0] if others else None
+        return self.preference or ("invalid" if a is None or b is None else "tie" if a == b else "A" if a < b else "B")
+
+    @property
+    def ranks(self) -> list[int | None]:
+        """The place of each answer, from 1; equally good answers share one, and an answer without a score has none."""
+        scores = [result.score for result in self.results]
+        known = [score for score in scores if score is not None]
+        return [None if score is None else 1 + sum(other > score + TIE_MARGIN for other in known) for score in scores]
+
+
+def compare(
+    file: Annotated[Path, typer.Argument(help="Several answers to each question, each in a row of its own or all in one.")],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Output file. Default: FILE.compared.SUFFIX.")] = None,
+    judge: Annotated[
+        str, typer.Option("--judge", "-j", help="Judge of two answers or of single ones, named as for bert-judge score.")
+    ] = GENERAL,
+    question: Question = None,
+    references: References = None,
+    candidate: Candidate = None,
+    model: Model = None,
+    conversation: Conversation = False,
+    force: Force = False,
+) -> None:
+    """Compare the answers to each question and rank them: 1 is the best, and equally good answers share a rank.
+
+    Rows with the same question are compared, or the answers within a row: answer_a and answer_b, or JudgeLM's answer1_body,
+    answer2_body, …. A judge of two answers compares every two of them, in both orders. An interrupted call resumes when repeated.
+    """
+    columns = without_none(question=question, references=references, candidate=candidate, model=model)
+    answers = open_answers(file, is_plain=bool(columns))
+    source = answers.source
+    if source is None:
+        raise InputError(f"{file}: not a file of rows; convert it first: bert-judge import {file} -o answers.jsonl")
+    suffix = source.container.output_suffix
+    output = output or file.with_suffix(f".compared{suffix}")
+    if output.suffix.lower() != suffix.lower():
+        raise InputError(f"{output}: is written in the format of {file.name}; let its name end in {suffix}")
+    disable_progress_bars()
+    with tables.claim_output(output, file, force=force):
+        reference = judge_loading.find_judge(judge)
+        reader = _make_reader(answers, source, columns, reference.needs_references, conversation)
+        groups, is_in_one_row = _read_groups(source, reader)
+        loaded, work = reference.load(), work_folder(output)
+        judged = (_compare_pairs if reference.kind.compares_pairs else _score_answers)(loaded, groups, work)
+        _write(source, output, (_describe_rows if is_in_one_row else _describe_answers)(groups, judged))
+        resume.clear(work)
+    _report(groups, judged)
+    echo(f"{output}: {sum(len(group.answers) for group in groups):,} answers to {len(groups):,} questions")
+
+
+def _make_reader(
+    opened: AnswerFile, source: RowFile, columns: Mapping[str, str], needs_references: bool, is_conversation: bool
+) -> RecordReader:
+    """Return the reader of the answers in a row."""
+    if opened.framework == "judgelm":
+        return JudgeLMReader(opened.path, {}, needs_references)
+    if not set(PAIR_COLUMNS) <= set(source.columns):
+        return make_reader(opened, source, columns, needs_references=needs_references, is_conversation=is_conversation)[0]
+    others = [name for name in source.columns if name not in PAIR_COLUMNS]
+    detected = column_names.detect_columns(opened.path, others, columns, ("question",), sample=source.sample)
+
+    def read_pair(record: Record) -> list[Answer]:
+        asked, right = (column_names.get_cell(record, detected.get(role, "")) for role in ("question", "references"))
+        question, references = parse_question(asked, is_conversation), tuple(values.parse_texts(right))
+        texts = (values.parse_message(record.get(name), values.ASSISTANT) for name in PAIR_COLUMNS)
+        models = (values.parse_text(record.get(name) or "") for name in ("model_a", "model_b"))
+        return [Answer(question, references, text, name) for text, name in zip(texts, models, strict=True)]
+
+    return read_pair
+
+
+def _read_groups(source: RowFile, reader: RecordReader) -> tuple[list[Group], bool]:
+    """Return the answers to each question, and whether those of a group are in one row."""
+    rows: list[list[Answer]] = []
+    for _, record in source.records():
+        try:
+            rows.append(list(reader(record)))
+        except (SkippedRecord, values.UnreadableCell):
+            rows.append([])
+    if any(len(answers) > 1 for answers in rows):
+        return [Group(answers, [number]) for number, answers in enumerate(rows) if answers], True
+    groups: dict[tuple[str, tuple[str, ...]], Group] = {}
+    for number, answers in enumerate(rows):
+        for answer in answers:
+            group = groups.setdefault((answer.question, answer.references), Group([], []))
+            group.answers.append(answer)
+            group.rows.append(number)
+    if all(len(group.answers) < 2 for group in groups.values()):
+        raise InputError(f"{source.path}: no question has two answers to compare")
+    return list(groups.values()), False
+
+
+def _score_answers(judge: NamedJudge, groups: Sequence[Group], work: Path) -> list[Judged]:
+    """Judge each answer by itself."""
+    inputs = [
+        without_reasoning(Row("", 0, answer.model, answer.question, answer.references, answer.candidate))
+        if answer.references or not judge.needs_references
+        else invalid(NO_REFERENCE)
+        for group in groups
+        for answer in group.answers
+    ]
+    judge = replace(judge, origin=f"{program()} {judge.origin}")
+    labels = iter(judge_rows(judge, inputs, store=LabelStore(work, SHARD_ROWS)))
+    # Labels are None only for rows that are None.
+    of_groups = ([label for label in islice(labels, len(group.answers)) if label] for group in groups)
+    return [Judged([Result(label.score, describe_reason(label)) for label in of_group]) for of_group in of_groups]
+
+
+def _compare_pairs(judge: NamedJudge, groups: Sequence[Group], work: Path) -> list[Judged]:
+    """Compare every two answers of a group. The score is the share of the comparisons that an answer won; a tie, and a verdict that
+    depends on the order, are half a win for both."""
+    places = [list(combinations(range(len(group.answers)), 2)) for group in groups]
+    pairs = [
+        _to_pair(group.answers[a], group.answers[b]) for group, of_group in zip(groups, places, strict=True) for a, b in of_group
+    ]
+    keys = [resume.content_key(program(), judge.origin, pair) for pair in pairs]
+
+    def compute(shard: Sequence[Pair]) -> list[dict[str, Any]]:
+        preferences = judge.judge.compare(shard)
+        return [{"verdict": each.verdict, "reason": tables.storable(each.reason)} for each in preferences]
+
+    comparisons = iter(resume.run_resumable(pairs, keys, compute, work, PAIR_SHARD_ROWS, "pairs"))
+    judged = []
+    for group, of_group in zip(groups, places, strict=True):
+        wins: list[list[float]] = [[] for _ in group.answers]
+        last: Mapping[str, Any] = {"verdict": None, "reason": "no other answer"}
+        for a, b in of_group:
+            last = next(comparisons)
+            if last["verdict"] != "invalid":
+                won = WINS.get(last["verdict"], 0.5)
+                wins[a].append(won)
+                wins[b].append(1 - won)
+        reasons = [f"{sum(won):g} of {len(won)} comparisons won" for won in wins] if len(wins) > 2 else [last["reason"]] * len(wins)
+        results = [Result(sum(won) / len(won) if won else None, why) for won, why in zip(wins, reasons, strict=True)]
+        judged.append(Judged(results, last["verdict"]))
+    return judged
+
+
+def _to_pair(a: Answer, b: Answer) -> Pair:
+    first, second = (strip_reasoning(answer.candidate) or "" for answer in (a, b))
+    return Pair(a.question, first, second, a.references)
+
+
+def _describe_rows(groups: Sequence[Group], judged: Sequence[Judged]) -> dict[int, dict[str, Any]]:
+    """Return row number → new cells of rows with several answers each; a verdict if no row has more than two."""
+    has_verdict = all(len(group.answers) <= 2 for group in groups)
+    return {
+        group.rows[0]: {
+            **({"verdict": each.verdict} if has_verdict else {}),
+            "ranks": " ".join("–" if rank is None else str(rank) for rank in each.ranks),
+            "scores": " ".join(format_number(result.score, 3) for result in each.results),
+            "reason": "\n".join(dict.fromkeys(result.reason for result in each.results if result.reason)),
+        }
+        for group, each in zip(groups, judged, strict=True)
+    }
+
+
+def _describe_answers(groups: Sequence[Group], judged: Sequence[Judged]) -> dict[int, dict[str, Any]]:
+    """Return row number → new cells of rows with one answer each."""
+    return {
+        row: {"rank": rank, **result._asdict()}
+        for group, each in zip(groups, judged, strict=True)
+        for row, rank, result in zip(group.rows, each.ranks, each.results, strict=True)
+    }
+
+
+def _write(source: RowFile, output: Path, cells: Mapping[int, Mapping[str, Any]]) -> None:
+    """Write the rows of a file with new cells; a row without any is not to be judged and gets empty ones."""
+    names = list(next(iter(cells.values())))
+    check_new_columns(source.path, source.columns, names)
+    number = 0
+    with tables.atomic(output) as unfinished, open_writer(source, unfinished, names) as write:
+        for chunk in source.chunks():
+            rows = range(number, number := number + len(chunk.records))
+            write(chunk, {name: [cells.get(row, {}).get(name) for row in rows] for name in names})
+
+
+def _report(groups: Sequence[Group], judged: Sequence[Judged]) -> None:
+    """Print how often the answers of each model are the best, and their mean score."""
+    by_model: dict[str, list[tuple[int, float]]] = {}
+    for group, each in zip(groups, judged, strict=True):
+        for position, (answer, rank, result) in enumerate(zip(group.answers, each.ranks, each.results, strict=True), 1):
+            places = by_model.setdefault(answer.model or f"answer {position}", [])
+            if rank is not None and result.score is not None:
+                places.append((rank, result.score))
+    table = make_table("model", numbers=("answers", "best, %", "mean rank", "mean score"))
+    for model, places in by_model.items():
+        ranks, scores = np.array(places, float).reshape(-1, 2).T
+        means = (np.mean(ranks), np.mean(scores)) if places else (None, None)
+        best = format_percent(np.mean(ranks == 1)) if places else "–"
+        table.add_row(model, f"{len(places):,}", best, *(format_number(mean, 2) for mean in means))
+    console().print(table)

@@ -1,0 +1,128 @@
+"""`bert-judge compare`: the answers to each question, ranked with ties, by judges of pairs and of single answers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_cli_score import run, write
+
+from bert_judge.judges.pairwise.rules import PairRuleJudge
+from bert_judge.tables.readers.rows import open_rows
+
+ANSWERS = ["Paris", "It is Paris.", "London", "Rome"]
+ROWS: list[dict[str, Any]] = [
+    *({"question": "Capital of France?", "reference": "Paris", "answer": text, "model": f"m{n}"} for n, text in enumerate(ANSWERS)),
+    {"question": "Who wrote Faust?", "reference": "Goethe", "answer": "Goethe", "model": "m0"},
+    {"question": "Who wrote Faust?", "reference": "Goethe", "answer": None, "model": "m1"},
+]
+PAIRS: list[dict[str, Any]] = [
+    {"question": "Capital of France?", "answer_a": "London", "answer_b": "It is Paris.", "reference": "Paris", "model_a": "x"},
+    {"question": "Name a fruit.", "answer_a": "apple", "answer_b": "apple"},
+]
+JUDGELM = {"question_id": 1, "question_body": "Capital of France?"} | {
+    f"answer{number}_body": text for number, text in enumerate(ANSWERS, 1)
+}
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("j.yaml").write_text("judges:\n  longer: {kind: pairwise, rule: longer}\n", "utf-8")
+
+
+def cells(path: str, *names: str) -> list[tuple[Any, ...]]:
+    return [tuple(record.get(name) for name in names) for _, record in open_rows(Path(path)).records()]
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_rows_with_one_question_are_ranked(ending: str) -> None:
+    write(Path(f"a.{ending}"), ROWS)
+    done = run("compare", f"a.{ending}", "--judge", "contains")
+    assert done.exit_code == 0, done.output
+    assert [tuple(map(float, pair)) for pair in cells(f"a.compared.{ending}", "rank", "score")] == [
+        *((1, 1), (1, 1), (3, 0), (3, 0)),
+        *((1, 1), (2, 0)),
+    ]
+    assert done.stdout.endswith(f"a.compared.{ending}: 6 answers to 2 questions\n") and "m3" in done.stdout
+    # The file itself is the same, and the work is cleared.
+    assert [row[0] for row in cells(f"a.compared.{ending}", "answer")][:4] == ANSWERS
+    assert not list(Path().glob(".*"))
+
+
+def test_every_two_answers_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[int] = []
+    compare = PairRuleJudge.compare
+    monkeypatch.setattr(PairRuleJudge, "compare", lambda self, pairs: compared.append(len(pairs)) or compare(self, pairs))
+    write(Path("a.jsonl"), ROWS[:4])
+    assert run("compare", "a.jsonl", "--judge", "j.yaml:longer").exit_code == 0
+    # Characters: 5, 12, 6, 4.
+    assert cells("a.compared.jsonl", "rank", "score", "reason") == [
+        (3, pytest.approx(1 / 3), "1 of 3 comparisons won"),
+        (1, 1.0, "3 of 3 comparisons won"),
+        (2, pytest.approx(2 / 3), "2 of 3 comparisons won"),
+        (4, 0.0, "0 of 3 comparisons won"),
+    ]
+    assert sum(compared) == 6
+
+
+@pytest.mark.parametrize(
+    ("judge", "expected"),
+    [
+        (
+            "j.yaml:longer",
+            [("B", "2 1", "0.000 1.000", "6 and 12 characters"), ("tie", "1 1", "0.500 0.500", "5 and 5 characters")],
+        ),
+        ("contains", [("B", "2 1", "0.000 1.000", "full_text"), ("invalid", "– –", "– –", "no reference")]),
+    ],
+)
+def test_two_answers_in_a_row(judge: str, expected: list[tuple[str, ...]]) -> None:
+    write(Path("p.jsonl"), PAIRS)
+    done = run("compare", "p.jsonl", "--judge", judge)
+    assert done.exit_code == 0, done.output
+    assert [row[:3] for row in cells("p.compared.jsonl", "verdict", "ranks", "scores")] == [row[:3] for row in expected]
+    assert all(words in reason for (reason,), (*_, words) in zip(cells("p.compared.jsonl", "reason"), expected, strict=True))
+
+
+def test_several_answers_of_judgelm_in_a_row() -> None:
+    write(Path("s.jsonl"), [JUDGELM])
+    assert run("compare", "s.jsonl", "--judge", "j.yaml:longer").exit_code == 0
+    [row] = [json.loads(line) for line in Path("s.compared.jsonl").read_text("utf-8").splitlines()]
+    assert (row["ranks"], row["scores"]) == ("3 1 2 4", "0.333 1.000 0.667 0.000") and "verdict" not in row
+    refused = run("compare", "s.jsonl", "--judge", "contains", "-o", "t.jsonl")
+    assert refused.exit_code == 1 and "no question has two answers" in refused.stderr and not Path("t.jsonl").exists()
+
+
+def test_an_interrupted_comparison_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    write(Path("a.csv"), ROWS[:4])
+    monkeypatch.setattr("bert_judge.cli.compare.PAIR_SHARD_ROWS", 2)
+    compare, calls = PairRuleJudge.compare, []
+
+    def killed(self: PairRuleJudge, pairs: Any) -> Any:
+        calls.append(len(pairs))
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return compare(self, pairs)
+
+    monkeypatch.setattr(PairRuleJudge, "compare", killed)
+    assert run("compare", "a.csv", "--judge", "j.yaml:longer").exit_code != 0 and not Path("a.compared.csv").exists()
+    assert run("compare", "a.csv", "--judge", "j.yaml:longer").exit_code == 0
+    # Two pairs of six were finished.
+    assert calls == [2, 2, 2, 2] and [row[0] for row in cells("a.compared.csv", "rank")] == ["3", "1", "2", "4"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "message"),
+    [
+        (ROWS[:1], (), "no question has two answers to compare"),
+        (ROWS[:4], ("-o", "a.parquet"), "is written in the format of a.csv; let its name end in .csv"),
+        (ROWS[:4], ("--judge", "nothing"), "--judge nothing: no such folder"),
+        ([row | {"rank": 1} for row in ROWS[:4]], (), "already has a column 'rank'"),
+    ],
+)
+def test_what_is_refused(rows: list[dict[str, Any]], options: tuple[str, ...], message: str) -> None:
+    write(Path("a.csv"), rows)
+    done = run("compare", "a.csv", *(options if "--judge" in options else ("--judge", "contains", *options)))
+    assert done.exit_code == 1 and message in done.stderr and {path.name for path in Path().glob("a.*")} == {"a.csv"}
