@@ -199,7 +199,7 @@ def llm_results() -> Results:
     judges = {
         "reasoned": (LLMJudge, {"reasoning": True}),
         "in one word": (LLMJudge, {"reasoning": False}),
-        "rubric": (RubricJudge, {"reasoning": True, "aspects": aspects}),
+        "rubric": (RubricJudge, {"reasoning": True, "aspects": aspects, "show_references": False}),
         "decisions": (DecisionJudge, {"api": "decisions"}),
         "system one": (DecisionJudge, {"api": "system_one"}),
     }
