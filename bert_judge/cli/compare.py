@@ -11,8 +11,8 @@ import typer
 
 from bert_judge import tables
 from bert_judge.assets.prepare import GENERAL
+from bert_judge.cli.answer_reader import make_reader
 from bert_judge.cli.options import Candidate, Conversation, Force, Model, Question, References, without_none
-from bert_judge.cli.score import make_reader
 from bert_judge.cli.terminal import console, echo, format_number, format_percent, make_table
 from bert_judge.importers import column_names
 from bert_judge.importers.answers import NO_REFERENCE, Answer, RecordReader, SkippedRecord, parse_question

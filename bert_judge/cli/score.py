@@ -13,6 +13,7 @@ import typer
 
 from bert_judge import tables
 from bert_judge.assets.prepare import GENERAL_FOLDER
+from bert_judge.cli.answer_reader import make_reader
 from bert_judge.cli.options import (
     Answers,
     Candidate,
@@ -33,9 +34,9 @@ from bert_judge.cli.options import (
 )
 from bert_judge.cli.terminal import console, echo, format_interval, format_number, format_percent, log, make_table, progress
 from bert_judge.importers import column_names
-from bert_judge.importers.answers import NO_REFERENCE, RecordReader, SkippedRecord, find_suspicious_input, make_column_reader
+from bert_judge.importers.answers import NO_REFERENCE, RecordReader, SkippedRecord, find_suspicious_input
 from bert_judge.importers.companion_files import CompanionFiles, JoiningReader
-from bert_judge.importers.frameworks import FRAMEWORKS, NEEDS_REFERENCES, PLAIN_COLUMNS, AnswerFile, convert_to_rows, open_answers
+from bert_judge.importers.frameworks import NEEDS_REFERENCES, AnswerFile, convert_to_rows, open_answers
 from bert_judge.judges import registry
 from bert_judge.judges.protocol import CORRECT, INVALID, Row
 from bert_judge.labels import judge_loading
@@ -260,54 +261,6 @@ def _choose_prefix(source: RowFile, judges: Sequence[judge_loading.NamedJudge]) 
     if existing:
         log(f"{source.path}: has a column {existing[0]!r}; the new columns start with {PREFIX!r}; choose another with --prefix")
     return PREFIX if existing else ""
-
-
-def make_reader(
-    answers: AnswerFile,
-    source: RowFile,
-    columns: Mapping[str, str],
-    by: str | None = None,
-    *,
-    needs_references: bool = True,
-    is_conversation: bool = False,
-) -> tuple[RecordReader, str]:
-    """Return the reader of the rows and a name for their labels; log the detected format or columns.
-
-    Args:
-        by: column of the groups of rows, which a file of references may have instead.
-        needs_references, is_conversation: see `make_column_reader`.
-    """
-    file = answers.path
-    if answers.framework is not None:
-        kind = FRAMEWORKS[answers.framework]
-        log(f"{file}: {kind.description}")
-        plain = make_column_reader(PLAIN_COLUMNS, needs_references=needs_references)
-        return kind.make_reader(file, CompanionFiles()) if kind.is_annotatable else plain, "the file's own verdicts"
-    references = columns.get("references", "")
-    if references and references not in source.columns and Path(references).is_file():
-        named = {role: column for role, column in columns.items() if role != "references"}
-        joined = JoiningReader(source, Path(references), named, None if by in source.columns else by, is_conversation)
-        log(f"references: {references}, joined by {joined.key!r}; candidate: {joined.columns['candidate']!r}")
-        return joined, f"the column {joined.columns.get('label')!r}"
-
-    def remedy(role: str) -> str:
-        return f"set --{role} COLUMN{' or --references FILE, a second file with the same ids' if role == 'references' else ''}"
-
-    required = column_names.REQUIRED if needs_references else ("candidate",)
-    detected = column_names.detect_columns(file, source.columns, columns, required, sample=source.sample, remedy=remedy)
-    if labels := column_names.verdict_columns(source.columns, detected, source.sample):
-        detected.setdefault("label", labels[0])
-    roles = [f"{role}: {column!r}" for role, column in detected.items()]
-    log("; ".join(roles if "model" in detected else [*roles, "model: no column"]))
-    for column, cell in column_names.unread_labels(source.columns, detected, source.sample):
-        log(f"{file}: the column {column!r} is not read as labels, because {str(cell)!r} is no verdict")
-    labels_name = (
-        f"the column {detected['label']!r}" if "label" in detected else f"the marks in the column {detected['candidate']!r}"
-    )
-    reader = make_column_reader(
-        detected, source.holds_texts, source.sample, needs_references=needs_references, is_conversation=is_conversation
-    )
-    return reader, labels_name
 
 
 def _make_group_reader(source: RowFile, reader: RecordReader, by: str | None) -> GroupReader:
