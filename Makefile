@@ -10,7 +10,7 @@ INSTALLED := .venv/.installed
 # Every job and command is a process of its own, and starts in half the time from compiled modules.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo general-judge test test-crash test-frameworks test-vllm test-slurm lint licences clean
+.PHONY: help demo general-judge test test-crash test-frameworks test-vllm test-slurm lint docs licences clean
 
 help:
 	@echo "make demo       run the small offline demo and show its standings"
@@ -21,6 +21,7 @@ help:
 	@echo "make test-vllm  run the tests of vLLM, with a build of it for CPUs in .venv-vllm"
 	@echo "make test-slurm run the tests on a SLURM of one machine, started for them (root; Debian)"
 	@echo "make lint       check style, types and the workflow"
+	@echo "make docs       build the documentation site into build/site"
 	@echo "make licences   list the installed packages with their licences"
 	@echo "make clean      remove results, logs and the environments"
 
@@ -71,6 +72,12 @@ lint: $(INSTALLED)-dev
 	@$(BIN)/mypy
 	@$(BIN)/snakefmt --check Snakefile workflow rules
 	@$(BIN)/snakemake --lint
+
+# A broken link or anchor fails the build.
+docs: $(INSTALLED)-docs
+	@echo "==> Building the documentation site"
+	@$(BIN)/mkdocs build --strict --quiet
+	@echo "==> The site: build/site/index.html"
 
 licences: $(INSTALLED)-test
 	@$(BIN)/python -c 'import importlib.metadata as m; [print(d.name, d.version, d.metadata.get("License-Expression") or \

@@ -1,6 +1,6 @@
 """Generate the JSON schema and the reference from the configuration models; docstrings of keys are descriptions.
 
-`python docs/reference.py` writes both files; a test fails if one of them is out of date.
+`python docs/reference.py` writes the schema; a test fails if it is out of date. The reference is a page of the site.
 """
 
 from __future__ import annotations
@@ -13,10 +13,8 @@ from typing import Any
 from bert_judge.config.validation import Fragment, block_name, value_schema
 from bert_judge.plan import configuration
 
-REFERENCE_FILE = Path(__file__).with_name("configuration.md")
 # Snakemake's catalog looks for YAML here; JSON is YAML.
 SCHEMA_FILE = Path(__file__).parents[1] / "workflow" / "schemas" / "config.schema.yaml"
-BEGIN, END = "<!-- reference: begin (written by `python docs/reference.py`) -->", "<!-- reference: end -->"
 PLAIN = {"string", "integer", "number", "boolean"}
 SIMPLE = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false", "null": "nothing"}
 
@@ -87,12 +85,6 @@ def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", r"\|")
 
 
-def with_reference(page: str) -> str:
-    """Replace the part of the page between the markers."""
-    before, _, rest = page.partition(BEGIN)
-    return f"{before}{BEGIN}\n\n{reference()}\n{END}{rest.partition(END)[2]}"
-
-
 def describe(fragment: Fragment, block: Callable[[str], str] = lambda name: "block of keys") -> str:
     """Describe the type and range of a value, e.g. `whole number above 0`; `block` describes a referenced block by its name."""
     if "$ref" in fragment:
@@ -149,4 +141,3 @@ def _range(fragment: Fragment) -> str:
 
 if __name__ == "__main__":
     SCHEMA_FILE.write_text(schema_json(), "utf-8")
-    REFERENCE_FILE.write_text(with_reference(REFERENCE_FILE.read_text("utf-8")), "utf-8")

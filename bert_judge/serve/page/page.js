@@ -4,6 +4,22 @@
 const SIGNS = { correct: "✓", incorrect: "✗", invalid: "?" };
 // Score differences below this are shown as a tie.
 const TIE_MARGIN = 0.005;
+// Rows of a file per request, and rows of it that are shown.
+const ROWS_PER_REQUEST = 200;
+const SHOWN_ROWS = 100;
+// Reason of a judge → the same for someone who does not know how it works.
+const REASONS = { "decided by features (early exit)": "clear from the words that answer and references share" };
+const EXAMPLES = {
+  "right, in other words": ["How far is it from London to Edinburgh by air?", "534 km", "About 332 miles, as the crow flies.", ""],
+  "almost right": ["When did the Titanic sink?", "15 April 1912", "On 15 April 1913, in the early morning.", ""],
+  "two answers": ["Who wrote Faust?", "Goethe\nJohann Wolfgang von Goethe", "It was written by Goethe.", "Schiller."],
+};
+// Part of a row → names that its column may have.
+const COLUMNS = {
+  question: ["question", "prompt", "input", "query", "problem"],
+  references: ["references", "reference", "gold", "target", "ideal", "expected", "correct_answer"],
+  candidate: ["candidate", "answer", "response", "output", "prediction", "completion"],
+};
 const value = (id) => document.getElementById(id).value;
 const score = (number) => (number === null ? "–" : number.toFixed(3));
 
@@ -23,13 +39,19 @@ function verdict(label) {
   return element("span", `${SIGNS[label.verdict]} ${label.verdict}`, `verdict ${label.verdict}`);
 }
 
+function scored(label) {
+  const cell = document.createElement("span");
+  cell.append(verdict(label), ` ${score(label.score)}`);
+  return cell;
+}
+
 function explain(label) {
   let output = label.raw ? `“${label.raw}”` : "";
   try {
-    const uncalibrated = JSON.parse(label.raw).raw_score.toFixed(3);
-    output = `the encoder read ${label.prompt_tokens} tokens and gave ${uncalibrated} before calibration`;
+    JSON.parse(label.raw).raw_score.toFixed(3);
+    output = `a small language model compared ${label.prompt_tokens} tokens of question, references and answer`;
   } catch { /* The judge is no encoder. */ }
-  const how = [label.reason, output].filter(Boolean).join(": ");
+  const how = [REASONS[label.reason] ?? label.reason, output].filter(Boolean).join(": ");
   return [how, label.truncated ? "input truncated" : ""].filter(Boolean).join("; ");
 }
 
@@ -60,13 +82,13 @@ async function compareRow(judge, question, references, answers) {
   const [a, b] = (await call("v1/judge", { judge, rows })).labels;
   const isTie = Math.abs(a.score - b.score) < TIE_MARGIN;
   const better = a.score === null || b.score === null ? "cannot tell" : isTie ? "tie" : a.score > b.score ? "A" : "B";
-  const why = document.createElement("span");
-  why.append("A: ", verdict(a), ` ${explain(a)}; B: `, verdict(b), ` ${explain(b)}`);
-  return [judge, better, score(a.score), score(b.score), why];
+  const why = ["A", "B"].map((name, place) => [name, explain([a, b][place])]).filter(([, text]) => text);
+  return [judge, better, scored(a), scored(b), why.map((parts) => parts.join(": ")).join("; ")];
 }
 
-function fill(headings, rows) {
-  const [head, body] = document.getElementById("verdicts").children;
+function fill(headings, rows, table = "verdicts") {
+  const [head, body] = document.getElementById(table).children;
+  document.getElementById(table).dataset.columns = headings.length;
   const line = (cells, tag) => {
     const row = document.createElement("tr");
     for (const cell of cells) {
@@ -98,7 +120,73 @@ async function judge(pairJudges) {
     ...pairs.map((name) => pairRow(name, question, references, answers)),
     ...single.map((name) => compareRow(name, question, references, answers)),
   ];
-  return fill(["judge", "better", "score A", "score B", "why"], await Promise.all(rows));
+  return fill(["judge", "better", "answer A", "answer B", "why"], await Promise.all(rows));
+}
+
+// Split CSV with quotes into records; the separator is the one that the first line has most of.
+function parseCsv(text) {
+  const [first] = text.split("\n", 1);
+  const [separator] = [",", ";", "\t"].sort((a, b) => first.split(b).length - first.split(a).length);
+  const lines = [[""]];
+  let quoted = false;
+  for (let at = 0; at < text.length; at++) {
+    const [sign, line] = [text[at], lines.at(-1)];
+    if (sign === '"') {
+      if (quoted && text[at + 1] === '"') line[line.length - 1] += text[at++];
+      else quoted = !quoted;
+    } else if (quoted || ![separator, "\n", "\r"].includes(sign)) line[line.length - 1] += sign;
+    else if (sign === separator) line.push("");
+    else if (sign === "\n") lines.push([""]);
+  }
+  const [header, ...rows] = lines.filter((line) => line.length > 1 || line[0]);
+  return rows.map((cells) => Object.fromEntries(header.map((name, place) => [name, cells[place] ?? ""])));
+}
+
+const toCsv = (records) => {
+  const quote = (cell) => `"${String(cell ?? "").replaceAll('"', '""')}"`;
+  const names = Object.keys(records[0]);
+  return [names, ...records.map((record) => names.map((name) => record[name]))].map((cells) => cells.map(quote).join(",")).join("\n");
+};
+
+function readRecords(name, text) {
+  const lines = text.replace(/^\uFEFF/, "");
+  if (!name.endsWith(".jsonl")) return parseCsv(lines);
+  return lines.split("\n").filter((line) => line.trim()).map((line) => JSON.parse(line));
+}
+
+// Judge the answers of a file with the first selected judge, and offer the file with verdicts for download.
+async function judgeFile(file, pairJudges) {
+  const records = readRecords(file.name, await file.text());
+  const names = Object.keys(records[0] ?? {});
+  const columns = Object.fromEntries(Object.entries(COLUMNS).map(([part, known]) => [part, known.find((name) => names.includes(name))]));
+  const missing = Object.keys(COLUMNS).find((part) => !columns[part]);
+  if (missing) throw new Error(`${file.name}: no column for the ${missing}; name one ${COLUMNS[missing].join(" or ")} (found: ${names.join(", ") || "none"})`);
+  const selected = [...document.querySelectorAll("#judges input:checked")].map((box) => box.value);
+  const judge = selected.find((name) => !pairJudges.includes(name));
+  if (!judge) throw new Error("no judge of single answers selected; select one");
+  const summary = document.getElementById("summary");
+  const text = (cell) => (Array.isArray(cell) ? cell.map(String) : String(cell ?? ""));
+  const labels = [];
+  for (let start = 0; start < records.length; start += ROWS_PER_REQUEST) {
+    const part = records.slice(start, start + ROWS_PER_REQUEST);
+    const rows = part.map((record) => Object.fromEntries(Object.entries(columns).map(([name, column]) => [name, text(record[column])])));
+    labels.push(...(await call("v1/judge", { judge, rows })).labels);
+    summary.textContent = `${labels.length} of ${records.length} answers judged`;
+  }
+  const correct = labels.filter((label) => label.verdict === "correct").length;
+  summary.textContent = `${judge}: ${correct} of ${labels.length} answers are correct (${((100 * correct) / labels.length).toFixed(1)}%). `;
+  const scoredRecords = records.map((record, place) => ({ ...record, verdict: labels[place].verdict, score: labels[place].score }));
+  const link = element("a", "Save with verdicts");
+  link.href = URL.createObjectURL(new Blob([toCsv(scoredRecords)], { type: "text/csv" }));
+  link.download = file.name.replace(/\.\w+$/, ".scored.csv");
+  summary.append(link);
+  const shown = records.slice(0, SHOWN_ROWS).map((record, place) => [text(record[columns.candidate]), scored(labels[place])]);
+  fill(["answer", records.length > SHOWN_ROWS ? `verdict (first ${SHOWN_ROWS})` : "verdict"], shown, "rows");
+}
+
+function showExample([question, references, answer, other]) {
+  const texts = { question, references, answer, other };
+  for (const [id, text] of Object.entries(texts)) document.getElementById(id).value = text;
 }
 
 async function showErrors(work) {
@@ -118,6 +206,19 @@ async function start() {
     label.append(Object.assign(document.createElement("input"), { type: "checkbox", value: name, checked: true }), ` ${name}`);
     document.getElementById("judges").append(label);
   }
+  for (const [name, texts] of Object.entries(EXAMPLES)) {
+    const button = Object.assign(element("button", name), { type: "button" });
+    button.addEventListener("click", () => {
+      showExample(texts);
+      showErrors(() => judge(judges.pairwise));
+    });
+    document.getElementById("examples").append(button);
+  }
+  showExample(["What is the capital of France?", "Paris", "It is Paris, I believe.", ""]);
+  document.getElementById("file").addEventListener("change", (event) => {
+    const [file] = event.target.files;
+    if (file) showErrors(() => judgeFile(file, judges.pairwise));
+  });
   document.getElementById("form").addEventListener("submit", (event) => {
     event.preventDefault();
     showErrors(() => judge(judges.pairwise));

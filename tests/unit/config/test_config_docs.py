@@ -18,9 +18,7 @@ from bert_judge.plan import configuration
 ROOT = Path(__file__).parents[3]
 
 
-def test_the_files_of_the_repository_are_up_to_date() -> None:
-    page = reference.REFERENCE_FILE.read_text("utf-8")
-    assert page == reference.with_reference(page) and reference.BEGIN in page, "run `python docs/reference.py`"
+def test_the_schema_of_the_repository_is_up_to_date() -> None:
     assert reference.SCHEMA_FILE.read_text("utf-8") == reference.schema_json(), "run `python docs/reference.py`"
 
 

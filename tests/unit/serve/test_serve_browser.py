@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Iterator
 
+import pandas as pd
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from serve_clients import Exact, Longer, running
@@ -96,9 +97,52 @@ def test_two_answers_are_compared(browser: Browser, address: str) -> None:
     expect(page.locator("#verdicts")).to_contain_text("exact")
     assert [row[:4] for row in cells(page)] == [
         ["longer", "A", "1.000", "0.000"],
-        ["contains", "B", "0.000", "1.000"],
-        ["exact", "B", "0.000", "1.000"],
+        ["contains", "B", "✗ incorrect 0.000", "✓ correct 1.000"],
+        ["exact", "B", "✗ incorrect 0.000", "✓ correct 1.000"],
     ]
+    check_unharmed(page, errors)
+
+
+def test_an_example_fills_the_form_and_is_judged(browser: Browser, address: str) -> None:
+    page, errors = open_page(browser, address)
+    page.get_by_role("button", name="two answers").click()
+    expect(page.locator("#verdicts")).to_contain_text("contains")
+    assert page.input_value("#question") == "Who wrote Faust?" and page.input_value("#other")
+    assert ["contains", "tie"] in [row[:2] for row in cells(page)]
+    check_unharmed(page, errors)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (
+            "a.csv",
+            '\ufeffquestion,reference,answer,note\n"Who, then?",Goethe,"It is ""Goethe"", I\nthink.",a\n?,Paris,London,"b;c"\n',
+        ),
+        ("a.tsv", "prompt\tgold\tresponse\n?\tGoethe\tGoethe!\n?\tParis\tLondon\n"),
+        (
+            "a.jsonl",
+            '{"question": "?", "references": ["x", "Goethe"], "candidate": "Goethe."}\n{"question": "?", "references": "x"}\n',
+        ),
+    ],
+)
+def test_a_file_is_judged_and_saved_with_its_verdicts(browser: Browser, address: str, name: str, text: str) -> None:
+    page, errors = open_page(browser, address)
+    page.set_input_files("#file", {"name": name, "mimeType": "text/plain", "buffer": text.encode()})
+    expect(page.locator("#summary")).to_contain_text("contains: 1 of 2 answers are correct (50.0%).")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Save with verdicts").click()
+    saved = pd.read_csv(download.value.path())
+    assert download.value.suggested_filename == "a.scored.csv" and list(saved["verdict"]) == ["correct", "incorrect"]
+    if name == "a.csv":
+        assert saved["answer"][0] == 'It is "Goethe", I\nthink.' and list(saved["note"]) == ["a", "b;c"]
+    check_unharmed(page, errors)
+
+
+def test_a_file_without_a_column_is_refused_with_the_names_that_count(browser: Browser, address: str) -> None:
+    page, errors = open_page(browser, address)
+    page.set_input_files("#file", {"name": "b.csv", "mimeType": "text/csv", "buffer": b"question,text\n?,x\n"})
+    expect(page.locator("#error")).to_contain_text("b.csv: no column for the references; name one references or reference")
     check_unharmed(page, errors)
 
 

@@ -1,0 +1,181 @@
+"""Hooks of MkDocs, which builds the site with `make docs`: pages that are generated, and links that only work in the repository.
+
+Generated are the first page (README.md), a page per command, the reference of the configuration, the model card of `general` and
+the notebook.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import textwrap
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import reference
+import typer
+from typer.main import get_command
+
+from bert_judge.cli import GROUPS, app
+
+ROOT = Path(__file__).parents[1]
+CARD = "bert_judge/judges/bert/general/README.md"
+NOTEBOOK = "docs/from_csv_to_plot.ipynb"
+# File of the repository → page of the site.
+PAGES = {"README.md": "index.md", CARD: "card.md", NOTEBOOK: "from_csv_to_plot.md"}
+_LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)#\s]+)(#[^)]*)?\)")
+# Badges: the site loads nothing from other servers.
+_BADGE = re.compile(r"!\[[^\]]*\]\(https://img\.shields\.io/[^)]*\) ?")
+_ITEM = re.compile(r"( *)(?:[*-]|\d+\.) +")
+_FENCE = re.compile(r" *```")
+
+
+def generated_pages() -> dict[str, str | bytes]:
+    """Return path on the site → content of every page, and image of one, that is no file in docs/."""
+    pages: dict[str, str | bytes] = {
+        "index.md": (ROOT / "README.md").read_text("utf-8"),
+        "card.md": (ROOT / CARD).read_text("utf-8").partition("\n---\n")[2],
+        "configuration_reference.md": f"# Configuration reference\n\n{reference.reference()}",
+        "commands/index.md": command_index(),
+        **{f"commands/{name}.md": command_page(name) for commands in GROUPS.values() for name in commands},
+    }
+    notebook = json.loads((ROOT / NOTEBOOK).read_text("utf-8"))
+    pages["from_csv_to_plot.md"] = "\n\n".join(notebook_parts(notebook, pages))
+    return pages
+
+
+def command_index() -> str:
+    """Return the page that lists the commands by what they are for."""
+    lines = ["# Commands", ""]
+    for group, commands in GROUPS.items():
+        lines += [f"## {group}", "", "| command | what it does |", "|---|---|"]
+        lines += [f"| [`{name}`]({name}.md) | {line} |" for name, (_, line) in commands.items()]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def command_page(name: str) -> str:
+    """Return the page of a command: its help, its arguments and its options."""
+    program: Any = get_command(app)
+    command = program.get_command(None, name).load()
+    parts = [f"# bert-judge {name}", *_describe(f"bert-judge {name}", command)]
+    for word, member in getattr(command, "commands", {}).items():
+        parts += [f"## {name} {word}", *_describe(f"bert-judge {name} {word}", member)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _describe(usage: str, command: Any) -> Iterator[str]:
+    context = typer.Context(command, info_name=usage)
+    yield textwrap.dedent(command.help or "").strip()
+    yield f"```text\n{' '.join([usage, *command.collect_usage_pieces(context)])}\n```"
+    for kind, heading in (("argument", "argument"), ("option", "option")):
+        rows = [
+            f"| {_names(parameter)} | {_cell(parameter.help)} | {_default(parameter)} |"
+            for parameter in command.params
+            if parameter.param_type_name == kind and not getattr(parameter, "hidden", False)
+        ]
+        if rows:
+            yield "\n".join([f"| {heading} | meaning | default |", "|---|---|---|", *rows])
+
+
+def _names(parameter: Any) -> str:
+    if parameter.param_type_name == "argument":
+        return f"`{parameter.metavar or parameter.name.upper()}`"
+    return ", ".join(f"`{name}`" for name in [*parameter.opts, *parameter.secondary_opts])
+
+
+def _default(parameter: Any) -> str:
+    if parameter.required:
+        return "required"
+    value = parameter.default
+    return "" if value in (None, "", False) or callable(value) else f"`{value}`"
+
+
+def _cell(text: str | None) -> str:
+    return " ".join((text or "").split()).replace("|", r"\|")
+
+
+def notebook_parts(notebook: Mapping[str, Any], images: dict[str, str | bytes]) -> Iterator[str]:
+    """Yield the cells of a notebook and their saved outputs as Markdown; `images` receives path → content of its plots."""
+    for cell in notebook["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            yield source
+            continue
+        yield f"```{'sh' if source.startswith('!') else 'python'}\n{source.removeprefix('!')}\n```"
+        for output in cell["outputs"]:
+            data = output.get("data", {"text/plain": output.get("text", "")})
+            if "image/png" in data:
+                path = f"images/notebook_{len(images)}.png"
+                images[path] = base64.b64decode(data["image/png"])
+                yield f"![Plot of the notebook]({path})"
+            elif "text/html" in data:
+                yield re.sub(r"<style.*?</style>|\n\s*", "", "".join(data["text/html"]), flags=re.DOTALL)
+            else:
+                yield f"```text\n{''.join(data['text/plain']).rstrip()}\n```"
+
+
+def site_link(page: str, target: str) -> str | None:
+    """Return the link to a file of the repository as seen from a page of the site; None if the site does not have the file.
+
+    Args:
+        page: path on the site, such as `commands/run.md`.
+        target: as written in the page's source, relative to it.
+    """
+    source = next((name for name, place in PAGES.items() if place == page), f"docs/{page}")
+    path = (ROOT / source).parent.joinpath(target).resolve()
+    if not path.is_relative_to(ROOT):
+        return None
+    name = path.relative_to(ROOT).as_posix()
+    place = PAGES.get(name, name.removeprefix("docs/") if name.startswith("docs/") else None)
+    return None if place is None else "../" * page.count("/") + place
+
+
+def adapt(page: str, text: str) -> str:
+    """Return Markdown of the repository for the site: its links, and lists indented by four spaces, as Python-Markdown wants them."""
+
+    def replace(link: re.Match[str]) -> str:
+        image, label, target, anchor = link.groups()
+        if "://" in target or page.startswith("commands/"):
+            return link[0]
+        place = site_link(page, target)
+        return f"{image}[{label}]({place}{anchor or ''})" if place else label
+
+    return _indent_lists(_LINK.sub(replace, _BADGE.sub("", text)))
+
+
+def _indent_lists(text: str) -> str:
+    lines: list[str] = []
+    # Columns at which the text of each open list item starts.
+    levels: list[int] = []
+    is_code = False
+    for line in text.splitlines():
+        indent = len(line) - len(line.lstrip(" "))
+        item = None if is_code else _ITEM.match(line)
+        if line.strip() and not is_code:
+            while levels and indent < levels[-1] and not (item and indent >= levels[-1]):
+                levels.pop()
+        depth = sum(indent >= level for level in levels)
+        outer = levels[depth - 1] if depth else 0
+        lines.append(" " * 4 * depth + line[min(outer, indent) :] if line.strip() else line)
+        if item and (depth or indent == 0):
+            levels = [*levels[:depth], item.end()]
+        if _FENCE.match(line):
+            is_code = not is_code
+    return "\n".join(lines) + "\n"
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Add the generated pages to the files of the site."""
+    from mkdocs.structure.files import File
+
+    for path, content in generated_pages().items():
+        files.append(File.generated(config, path, content=content))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Adapt a page of the repository to the site."""
+    return adapt(page.file.src_uri, markdown)

@@ -1,0 +1,63 @@
+"""The pages of the documentation site that are generated, and what is changed in the others for it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import site_pages
+import yaml
+from typer.main import get_command
+
+from bert_judge.cli import COMMANDS, app
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_page_of_a_command_has_all_its_options(name: str) -> None:
+    page = site_pages.command_page(name)
+    program: Any = get_command(app)
+    command = program.get_command(None, name).load()
+    members = [command, *getattr(command, "commands", {}).values()]
+    options = {option for member in members for parameter in member.params for option in parameter.opts if option.startswith("-")}
+    assert page.startswith(f"# bert-judge {name}\n")
+    assert {option for option in options if f"`{option}`" not in page} == set()
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    text = (ROOT / "mkdocs.yml").read_text("utf-8")
+    listed = set(re.findall(r"[\w/]+\.md", text))
+    written = {path.name for path in (ROOT / "docs").glob("*.md")}
+    generated = {name for name in site_pages.generated_pages() if name.endswith(".md")}
+    assert listed == written | generated
+    assert yaml.safe_load(text.partition("markdown_extensions")[0])["docs_dir"] == "docs"
+
+
+@pytest.mark.parametrize(
+    ("page", "text", "expected"),
+    [
+        ("index.md", "[a](docs/audit.md#steps) [b](LICENSE)", "[a](audit.md#steps) b"),
+        (
+            "audit.md",
+            "[c](../README.md) [d](../configs/paper.yaml) [e](https://x.org/y.md)",
+            "[c](index.md) d [e](https://x.org/y.md)",
+        ),
+        ("results.md", "[card](../bert_judge/judges/bert/general/README.md)", "[card](card.md)"),
+        ("index.md", "![no](https://img.shields.io/x) ![plan](docs/images/pipeline.svg)", "![plan](images/pipeline.svg)"),
+        (
+            "a.md",
+            "1. one\n\n   two\n\n       code\n   * three\n     four\n\nfive",
+            "1. one\n\n    two\n\n        code\n    * three\n        four\n\nfive",
+        ),
+        ("a.md", "* a\n  ```sh\n  x\n    y\n  ```\nb", "* a\n    ```sh\n    x\n      y\n    ```\nb"),
+    ],
+)
+def test_pages_of_the_repository_are_adapted(page: str, text: str, expected: str) -> None:
+    assert site_pages.adapt(page, text) == f"{expected}\n"
+
+
+def test_the_glossary_has_twelve_words() -> None:
+    assert len(re.findall(r"^\| \*\*", (ROOT / "docs" / "glossary.md").read_text("utf-8"), re.MULTILINE)) == 12
