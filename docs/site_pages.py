@@ -134,7 +134,7 @@ def site_link(page: str, target: str) -> str | None:
 
 
 def adapt(page: str, text: str) -> str:
-    """Return Markdown of the repository for the site: its links, and lists indented by four spaces, as Python-Markdown wants them."""
+    """Return Markdown of the repository for the site: its links, and lists indented by four spaces for Python-Markdown."""
 
     def replace(link: re.Match[str]) -> str:
         image, label, target, anchor = link.groups()

@@ -11,9 +11,11 @@ import pandas as pd
 from markupsafe import Markup
 
 from bert_judge.report.format import percent
-from bert_judge.report.sections import PALETTE, JudgeView, colour_of
+from bert_judge.report.sections import JudgeView
 
 Chart = dict[str, Any]
+# Of the names at an axis.
+TICK_CHARACTERS = 28
 DASHES = ("solid", "dot", "dash", "longdash", "dashdot")
 
 
@@ -77,22 +79,31 @@ def thresholds(table: pd.DataFrame, views: Sequence[JudgeView], judges: Sequence
 
 
 def rank_shifts(judges: Sequence[str], rows: Sequence[Mapping[str, Any]], reference: str) -> Chart:
-    """Plot each model's rank under the reference and under every judge, as one line per model."""
+    """Plot each model's rank under the reference and under every judge, as one line per model.
+
+    Colours stand for judges everywhere else, so a line has none: its model is named where the line starts.
+    """
     traces = [
         {
             "x": [reference, *judges],
             "y": [row["rank"], *(cell["rank"] if cell else None for cell in row["shifts"])],
             "mode": "lines+markers",
             "name": row["model"],
-            "slot": f"c{colour_of(1 + index)}",
-            "line": {"width": 2, "dash": DASHES[index // (len(PALETTE) - 1) % len(DASHES)]},
+            "slot": "ink" if any(cell and cell["rank_shift"] for cell in row["shifts"]) else "soft",
+            "line": {"width": 2, "dash": DASHES[index % len(DASHES)]},
             "marker": {"size": 9},
+            "showlegend": False,
             "hovertemplate": "%{fullData.name}: rank %{y} under %{x}<extra></extra>",
         }
         for index, row in enumerate(rows)
     ]
     last = max((row["rank"] for row in rows), default=1)
-    y_axis = {"title": {"text": "rank"}, "range": [last + 0.5, 0.5], "dtick": 1 if last <= 20 else 5, "tick0": 1}
+    names: dict[int, list[str]] = {}
+    for row in rows:
+        names.setdefault(row["rank"], []).append(row["model"])
+    texts = [(rank, ", ".join(models)) for rank, models in names.items()]
+    ticks = [f"{text if len(text) <= TICK_CHARACTERS else text[: TICK_CHARACTERS - 1] + '…'}  {rank}" for rank, text in texts]
+    y_axis = {"range": [last + 0.5, 0.5], "tickvals": list(names), "ticktext": ticks}
     return {"data": traces, "layout": {"xaxis": {"type": "category"}, "yaxis": y_axis, "height": 260 + 18 * len(rows)}}
 
 

@@ -111,14 +111,13 @@ def compare_models(comparisons: Mapping[tuple[str, str], dict[str, Any]], model:
 
 
 def rank_shifts(table: pd.DataFrame, judges: Sequence[str]) -> tuple[list[str], list[dict[str, Any]]]:
-    """Return the judges, smallest mean rank shift first, and one row per model in the reference's order, over all answers.
+    """Return the judges that have shifts, in their order, and one row per model in the reference's order, over all answers.
 
     `shifts` of a row holds the row of the table for each judge, or None.
     """
     overall = table[table["level"] == "all"].dropna(subset=["rank_reference", "rank"])
     cells = {(row["judge"], row["model"]): row for row in _rank_records(overall)}
-    mean_shift = overall["rank_shift"].abs().groupby(overall["judge"]).mean()
-    ordered = sorted((judge for judge in judges if judge in mean_shift.index), key=lambda judge: mean_shift[judge])
+    ordered = [judge for judge in judges if judge in set(overall["judge"])]
     reference = overall.drop_duplicates("model").sort_values(["rank_reference", "model"])
     rows = [
         {"model": row["model"], "rank": row["rank_reference"], "shifts": [cells.get((judge, row["model"])) for judge in ordered]}

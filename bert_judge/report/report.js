@@ -38,6 +38,16 @@ for (const select of document.querySelectorAll("select[data-filter]")) {
   filter();
 }
 
+// A click or a tap on a cell with further numbers shows them at the foot of the page; a pointer shows them as a tooltip.
+const detail = document.getElementById("detail");
+document.addEventListener("click", ({ target }) => {
+  const cell = target.closest("td[title], .row[title]");
+  const hiddenLines = [...(target.closest("td.number")?.querySelectorAll("small.wrap") ?? [])].filter((line) => !line.offsetParent);
+  const text = [cell?.title, ...hiddenLines.map((line) => line.textContent)].filter(Boolean).join("; ");
+  detail.hidden = !text;
+  detail.textContent = text;
+});
+
 // Say where a table continues beyond the edge, until it is scrolled to its end.
 function markCutOff(element) {
   element.classList.toggle("cut-off", element.scrollLeft + element.clientWidth < element.scrollWidth - 1);

@@ -67,6 +67,11 @@ def judge_errors(agreement: pd.DataFrame) -> list[dict[str, Any]]:
     return records(rows.sort_values(["accuracy_error", "judge"]))
 
 
+def in_order(rows: Sequence[dict[str, Any]], judges: Sequence[str]) -> list[dict[str, Any]]:
+    """Return rows in the order of their judges; those of no judge come last."""
+    return sorted(rows, key=lambda row: judges.index(row["judge"]) if row["judge"] in judges else len(judges))
+
+
 def judge_error_sentences(errors: Sequence[Mapping[str, Any]], judge: str, gold: str | None) -> list[str]:
     """Describe the error of the headline's judge, and that of the worst judge.
 
@@ -96,12 +101,15 @@ def error_sentence(row: Mapping[str, Any]) -> str:
     return f"{error} and ranks {row['most_shifted_model']} {count(abs(shift), 'place')} too {'high' if shift > 0 else 'low'}."
 
 
-def agreement_views(agreement: pd.DataFrame, comparisons: pd.DataFrame, spec: Mapping[str, Any]) -> list[dict[str, Any]]:
+def agreement_views(
+    agreement: pd.DataFrame, comparisons: pd.DataFrame, spec: Mapping[str, Any], judges: Sequence[str]
+) -> list[dict[str, Any]]:
     """Return the agreement with gold per group: all, families, tasks; a group identical to a larger one is left out.
 
     Args:
         agreement, comparisons: the tables.
         spec: of the report; uses `families` and the order of `trained`.
+        judges: in the order of the rows; the majority class comes last.
 
     Returns:
         Per group its title and `rows`; `against` of a row holds the comparison with each trained judge, or None.
@@ -115,7 +123,7 @@ def agreement_views(agreement: pd.DataFrame, comparisons: pd.DataFrame, spec: Ma
         level, group = map(str, key)
         if (level == "family" and len(family_tasks) == 1) or (level == "task" and len(family_tasks[spec["families"][group]]) == 1):
             continue
-        rows = records(group_rows.sort_values(["agreement", "judge"], ascending=[False, True]))
+        rows = in_order(records(group_rows), judges)
         for row in rows:
             row["against"] = [comparison_rows.get((level, group, judge, row["judge"])) for judge in trained_judges(spec)]
         title = group_title(level, group)
