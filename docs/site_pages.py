@@ -167,6 +167,17 @@ def _indent_lists(text: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def command_pages() -> list[Any]:
+    """Return the part of the navigation that lists the commands, by group."""
+    return ["commands/index.md", *({group: [f"commands/{name}.md" for name in names]} for group, names in GROUPS.items())]
+
+
+def on_config(config: Any) -> Any:
+    """Fill the section of the commands."""
+    next(section for section in config["nav"] if "Commands" in section)["Commands"] = command_pages()
+    return config
+
+
 def on_files(files: Any, config: Any) -> Any:
     """Add the generated pages to the files of the site."""
     from mkdocs.structure.files import File

@@ -32,7 +32,8 @@ def test_every_page_is_in_the_navigation() -> None:
     listed = set(re.findall(r"[\w/]+\.md", text))
     written = {path.name for path in (ROOT / "docs").glob("*.md")}
     generated = {name for name in site_pages.generated_pages() if name.endswith(".md")}
-    assert listed == written | generated
+    of_commands = set(re.findall(r"commands/\w+\.md", str(site_pages.command_pages())))
+    assert listed | of_commands == written | generated and len(of_commands) == len(COMMANDS) + 1
     assert yaml.safe_load(text.partition("markdown_extensions")[0])["docs_dir"] == "docs"
 
 
