@@ -17,9 +17,10 @@ from bert_judge import tables
 from bert_judge.assets.prepare import load_manifest, prepare
 from bert_judge.config.models import JudgeTuning
 from bert_judge.judges.fine_tuned import Calibration, PromptWriter, explanation, parse_explanation, use_bare_prompts
-from bert_judge.judges.llm.fine_tuned import DEFAULTS, FineTunedJudge, train_judge
+from bert_judge.judges.llm.fine_tuned import DEFAULTS, FineTunedJudge
 from bert_judge.judges.prompted import RenderedCandidate
 from bert_judge.judges.protocol import Row
+from bert_judge.judges.registry import TrainingContext, train_judge
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
 
@@ -72,7 +73,8 @@ def train(folder: Path, base: Path, rows: int = 32, **training: Any) -> Path:
     folder.mkdir(exist_ok=True)
     parts = [dataset(folder / f"{name}.parquet", part) for name, part in (("train", range(rows)), ("held", range(100, 116)))]
     (folder / "summary.json").write_text('{"simulated": 0}')
-    train_judge(spec(**training), *parts, folder / "summary.json", base, folder / "judge", folder / "work")
+    inputs = dict(zip(("train", "validation", "summary", "backbone"), (*parts, folder / "summary.json", base), strict=True))
+    train_judge(TrainingContext(spec(**training), inputs, folder / "judge", folder / "work"))
     return folder / "judge"
 
 
