@@ -25,7 +25,7 @@ from bert_judge.runtime.package_data import read_yaml
 
 if TYPE_CHECKING:
     from bert_judge.config import Config, JudgeConfig, Model
-    from bert_judge.config.training import MicroBatches
+    from bert_judge.config.models import MicroBatches
 
 RESULTS = Path("results")
 # Written last: a folder without it is not a trained judge.

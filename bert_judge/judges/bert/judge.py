@@ -463,7 +463,7 @@ class BERTJudge:
         _, rows, logits = self._calibrated_logits(questions, references, candidates)
         w = None if weights is None else np.asarray(weights, float)[rows]
         offset = stacker.fit_partial_offset(logits, np.asarray(lenient_labels, float)[rows], w)
-        self.checkpoint.metadata.partial_offset = offset
+        self.checkpoint.update(partial_offset=offset)
         return offset
 
     def _calibrated_logits(

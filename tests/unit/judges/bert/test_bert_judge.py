@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import tiny_models
 import torch
+from helpers import tiny_models
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from bert_judge.config import Input, Training
@@ -52,6 +52,7 @@ def test_saved_and_loaded_judges_give_the_same_scores(tmp_path: Path, architectu
     assert again.checkpoint.metadata == judge.checkpoint.metadata
 
 
+@pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")
 def test_a_score_that_is_not_a_number_is_invalid_and_such_weights_are_not_saved(tmp_path: Path) -> None:
     judge = trained(tmp_path)
     weight = judge.checkpoint.model.classifier.weight

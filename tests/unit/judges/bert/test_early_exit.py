@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import tiny_models
+from helpers import tiny_models
 
 from bert_judge import plan
 from bert_judge.config import Training

@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 import pytest
-import tiny_models
-from pair_files import pair_rows
+from helpers import tiny_models
+from helpers.pair_files import pair_rows
 
 from bert_judge import tables
 from bert_judge.assets.prepare import prepare

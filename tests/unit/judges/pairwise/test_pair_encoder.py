@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-import tiny_models
+from helpers import tiny_models
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
