@@ -273,7 +273,7 @@ def _make_group_reader(source: RowFile, reader: RecordReader, by: str | None) ->
         raise InputError(f"--by {by}: no such column; available: {', '.join(map(repr, columns[:40]))}")
 
     def group_of(record: Record) -> str:
-        cell = (companion.find_companion(record) or {}).get(by) if companion else column_names.get_cell(record, by)
+        cell = (companion.find_companion(record) or {}).get(by) if companion else values.get_cell(record, by)
         return str(cell) if isinstance(cell, dict | list) else values.parse_text(cell)
 
     return group_of
