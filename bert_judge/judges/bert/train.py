@@ -16,11 +16,13 @@ from bert_judge.encoder.checkpoint import JudgeMetadata
 from bert_judge.encoder.judge_folder import JUDGE_FILE, METRICS, hash_rows, read_seen_rows, write_seen_rows
 from bert_judge.encoder.weights import WEIGHTS_FILE
 from bert_judge.judges.bert.judge import BERTJudge, CalibrationRows
-from bert_judge.judges.model_card import markdown_table, metrics_table, render, write_model_card
+from bert_judge.judges.model_card import markdown_table, metrics_table, render, write_encoder_card
 from bert_judge.judges.registry import TrainingContext
 from bert_judge.perturbations.augmentation import SYNTHETIC, augment
 
 log = logging.getLogger(__name__)
+# Of the model card.
+TAG = "answer-equivalence"
 
 
 def train_judge(context: TrainingContext) -> None:
@@ -57,7 +59,7 @@ def train_judge(context: TrainingContext) -> None:
     tables.write_json(folder / METRICS, {"validation": metrics, "training": {**row_counts, **statistics}})
     seen = pd.concat([train_rows, validation_rows, weak_rows])
     _record_seen_rows(folder, seen, manifest.path)
-    _write_card(folder, metadata, _describe_training(metadata, metrics, dataset, counts))
+    write_encoder_card(folder, metadata, _describe_training(metadata, metrics, dataset, counts), TAG)
     judge.save(folder)
 
 
@@ -81,7 +83,7 @@ def recalibrate_judge(spec: Mapping[str, Any], rows: pd.DataFrame, backbone: str
     _record_seen_rows(folder, rows, manifest.path)
     start = " ".join(filter(None, (manifest.repository, version, f"({revision})")))
     body = render("bert/recalibrated.md.jinja", start=start, metrics=metrics, judge=metadata)
-    _write_card(folder, metadata, body)
+    write_encoder_card(folder, metadata, body, TAG)
     # As compact as the judge that it comes from.
     judge.save(folder, int8=(manifest.path / WEIGHTS_FILE).is_file())
     return metrics
@@ -128,16 +130,4 @@ def _describe_training(
         dataset=dataset,
         summary=summary,
         tasks_table=markdown_table(("task", "rows"), summary["train"]["per_task"].items()),
-    )
-
-
-def _write_card(folder: Path, metadata: JudgeMetadata, introduction: str) -> None:
-    write_model_card(
-        folder,
-        title=metadata.spec["judge"],
-        introduction=introduction,
-        base_model=metadata.backbone,
-        pipeline_tag="text-classification",
-        tags=("evaluation", "answer-equivalence"),
-        spec=metadata.spec,
     )

@@ -11,9 +11,8 @@ import pandas as pd
 from bert_judge import tables
 from bert_judge.assets.prepare import load_manifest
 from bert_judge.config import Training
-from bert_judge.encoder.checkpoint import JudgeMetadata
 from bert_judge.encoder.judge_folder import JUDGE_FILE, METRICS
-from bert_judge.judges.model_card import metrics_table, render, write_model_card
+from bert_judge.judges.model_card import metrics_table, render, write_encoder_card
 from bert_judge.judges.pairwise.encoder import PairEncoderJudge
 from bert_judge.judges.protocol import Pair, PairJudge
 from bert_judge.judges.registry import TrainingContext
@@ -41,7 +40,15 @@ def train_pair_judge(context: TrainingContext) -> None:
     # Without judge.json, which is written last, the folder does not count as a judge.
     (folder / JUDGE_FILE).unlink(missing_ok=True)
     tables.write_json(folder / METRICS, {"validation": held_out_metrics, "training": training_metrics})
-    _write_card(folder, spec["judge"], judge.checkpoint.metadata, held_out_metrics, len(train))
+    metadata = judge.checkpoint.metadata
+    introduction = render(
+        "pairwise/card.md.jinja",
+        judge=metadata,
+        metrics=held_out_metrics,
+        metrics_table=metrics_table(held_out_metrics),
+        training_pairs=len(train),
+    )
+    write_encoder_card(folder, metadata, introduction, "pairwise-comparison")
     judge.save(folder)
 
 
@@ -96,23 +103,3 @@ def measure(judge: PairJudge, pairs: Sequence[Pair], labels: np.ndarray) -> dict
         "ties": verdicts.count("tie") / len(pairs),
         "log_loss": float(-np.mean(labels * np.log(scores) + (1 - labels) * np.log(1 - scores))),
     }
-
-
-def _write_card(
-    folder: str | Path, name: str, metadata: JudgeMetadata, held_out_metrics: Mapping[str, float], training_pairs: int
-) -> None:
-    write_model_card(
-        folder,
-        title=name,
-        introduction=render(
-            "pairwise/card.md.jinja",
-            judge=metadata,
-            metrics=held_out_metrics,
-            metrics_table=metrics_table(held_out_metrics),
-            training_pairs=training_pairs,
-        ),
-        base_model=metadata.backbone,
-        pipeline_tag="text-classification",
-        tags=("evaluation", "pairwise-comparison"),
-        spec=metadata.spec,
-    )
