@@ -33,7 +33,6 @@ from bert_judge.cli.options import (
     without_none,
 )
 from bert_judge.cli.terminal import console, echo, format_interval, format_number, format_percent, log, make_table, progress
-from bert_judge.importers import column_names
 from bert_judge.importers.answers import NO_REFERENCE, RecordReader, SkippedRecord, find_suspicious_input
 from bert_judge.importers.companion_files import CompanionFiles, JoiningReader
 from bert_judge.importers.frameworks import NEEDS_REFERENCES, AnswerFile, convert_to_rows, open_answers
