@@ -69,7 +69,7 @@ _NO_WORD = rf"(?!{_WORD_CHARACTER}|\.[A-Za-z0-9]|[+#]|-[\s.]*(?:\n|\Z))"
 def _token_pattern() -> re.Pattern[str]:
 
     def phrases(name: str) -> str:
-        return phrase_pattern(name, f"{name}_without_spaces")
+        return phrase_pattern(name, f"{name}_without_spaces", by_initial=True)
 
     return re.compile(
         rf"{NOT_INSIDE_WORD}(?:(?P<statement>(?i:{MARKER})|\\(?:boxed|fbox)\s?\{{|(?i:{OPTION})\s?[:：=]"

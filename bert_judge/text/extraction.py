@@ -12,9 +12,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bert_judge.runtime.package_data import read_yaml
+from bert_judge.text import remember
 from bert_judge.text.latex import boxed, find_boxes
 from bert_judge.text.normalization import POINTER, is_pointer
 from bert_judge.text.visible_text import strip_reasoning
+
+# Letters beyond ASCII that are these in another case.
+_CASE_VARIANTS = {"i": "ıİ", "k": "\u212a", "s": "ſ"}
+_NOT_ASCII = r"(?=[^\x00-\x7f])"
 
 
 @cache
@@ -23,13 +28,30 @@ def phrases() -> dict[str, list[str]]:
     return phrases
 
 
-def phrase_pattern(*names: str) -> str:
-    """Return a pattern for any phrase of these lists; a phrase is a whole word, except in scripts without spaces."""
+def phrase_pattern(*names: str, by_initial: bool = False) -> str:
+    """Return a pattern for any phrase of these lists; a phrase is a whole word, except in scripts without spaces.
+
+    `by_initial`: phrases stand behind their first letter, which is twice as fast in patterns that ignore case.
+    """
     patterns = []
     for name in names:
-        alternatives = "|".join(phrases()[name])
+        alternatives = _group_by_initial(phrases()[name]) if by_initial else "|".join(phrases()[name])
         patterns.append(alternatives if name.endswith("_without_spaces") else rf"(?<!\w)(?:{alternatives})(?!\w)")
     return f"(?:{'|'.join(patterns)})"
+
+
+def _group_by_initial(alternatives: Iterable[str]) -> str:
+    """Return a pattern for any of these patterns. Python tests at once whether a letter is in a class, if the class keeps case."""
+    groups: dict[str, list[str]] = {}
+    for pattern in alternatives:
+        is_literal = pattern[0].isalpha() and pattern[1:2] not in tuple("?*{")
+        groups.setdefault((pattern[0].lower() if pattern[0].isascii() else _NOT_ASCII) if is_literal else "", []).append(pattern)
+    return "|".join(
+        f"(?-i:[{initial}{initial.upper()}{_CASE_VARIANTS.get(initial, '')}])(?:{'|'.join(pattern[1:] for pattern in group)})"
+        if len(initial) == 1
+        else f"{initial}(?:{'|'.join(group)})"
+        for initial, group in groups.items()
+    )
 
 
 # What may stand between "answer" and "is": "the answer to your question is", "the answer (in km) is".
@@ -40,7 +62,9 @@ _FILLER = (
 _CLOSE = r"[^\S\n]?[*_\"'`’”]{0,4}[^\S\n]?"
 _COLON = r"(?:[:：﹕∶=＝→⇒ःঃ]|[-=]>)"
 _WORDS_BETWEEN = rf"(?:\s(?!{phrase_pattern('no_answer')})(?:[^\W\d]{{2,15}}|[aeoyàé](?=\s[a-zà-ÿ]))){{0,3}}?"
-ANSWER = phrase_pattern("answer_english", "answer", "answer_without_spaces")
+_ANSWER_FORMS = ("answer_english", "answer", "answer_without_spaces")
+ANSWER = phrase_pattern(*_ANSWER_FORMS, by_initial=True)
+_ENGLISH, _SPACED, _SPACELESS = (phrase_pattern(name, by_initial=True) for name in _ANSWER_FORMS)
 _TAG = r"(?:(?:final|correct|short|best)[_ -]?)?(?:answer|ans)\d?|final|solution|output|response|result|conclusion"
 # Saves time: nothing that is searched for starts inside a word of Latin letters, or with these characters.
 NOT_INSIDE_WORD = r"(?![0-9.,;!?]|(?<=[A-Za-z])[a-z]|(?<=[^\n]) )"
@@ -53,9 +77,9 @@ MARKER = (
     # A line that is a heading: "### Final Answer".
     r"|^(?=[^\S\n\w]{0,4}[#*_ ]{0,8}\w)(?P<heading>[^\S\n]{0,4}(?:#{1,6}[^\S\n]?)?[*_]{0,3}(?:(?:the|my|our)\s)?"
     rf"{ANSWER}[*_]{{0,3}}[^\S\n]{{0,4}}\n)"
-    rf"|{phrase_pattern('answer_english')}{_FILLER}{_CLOSE}(?:{_COLON}|(?P<prose>{phrase_pattern('copula_english')}[^\S\n]?[:：]?))"
-    rf"|{phrase_pattern('answer')}{_WORDS_BETWEEN}{_CLOSE}(?:{_COLON}|(?P<verb>{phrase_pattern('copula')}[^\S\n]?[:：]?))"
-    rf"|{phrase_pattern('answer_without_spaces')}{_CLOSE}"
+    rf"|{_ENGLISH}{_FILLER}{_CLOSE}(?:{_COLON}|(?P<prose>{phrase_pattern('copula_english')}[^\S\n]?[:：]?))"
+    rf"|{_SPACED}{_WORDS_BETWEEN}{_CLOSE}(?:{_COLON}|(?P<verb>{phrase_pattern('copula')}[^\S\n]?[:：]?))"
+    rf"|{_SPACELESS}{_CLOSE}"
     rf"(?:{_COLON}|(?P<particle>{phrase_pattern('copula_without_spaces')}[^\S\n]?[:：]?))"
     # GSM8K
     r"|^(?P<hashes>####)"
@@ -168,6 +192,7 @@ def extract_final_answer(text: str) -> str | None:
     return statement.answer if statement else None
 
 
+@remember
 def extract_reference(reference: str) -> str:
     r"""Return the answer that a reference states at its end (`… #### 72`, `\boxed{72}`, "The answer is 72."), or the reference.
 
@@ -184,6 +209,7 @@ def extract_reference(reference: str) -> str:
     return answer or reference
 
 
+@remember
 def extract_last_number(text: str) -> str | None:
     """Return the last number of the final answer or box, or of the whole text if these have none.
 
@@ -210,6 +236,7 @@ def _read_number(match: re.Match[str]) -> str:
     return f"{sign}{number}{denominator}{match['percent'] or ''}"
 
 
+@remember
 def strip_markup(text: str) -> str:
     r"""Remove what surrounds an answer: quotes, markdown, `$…$`, `\boxed{…}`, `\text{…}`, a final full stop."""
     text = strip_fence(text)
@@ -218,12 +245,13 @@ def strip_markup(text: str) -> str:
         if (inner := _unwrap_once(text)) == text:
             break
         text = inner
-    return _TEXT_COMMAND.sub(r"\1", text).strip()
+    return (_TEXT_COMMAND.sub(r"\1", text) if "\\" in text else text).strip()
 
 
 def _strip_decoration(text: str) -> str:
     text = text.strip().rstrip(".,;:。，；")
-    negation, prime = _NEGATED.match(text), _PRIMED.search(text.strip(" *_`"))
+    negation, inner = _NEGATED.match(text) if "~" in text else None, text.strip(" *_`")
+    prime = _PRIMED.search(inner) if inner.rstrip().endswith(("'", "’")) else None
     stripped = text.strip(_DECORATION).rstrip(".,;:。，；")
     return f"{negation[1] if negation else ''}{stripped}{prime[1] if prime else ''}" if stripped else ""
 
@@ -234,6 +262,7 @@ def strip_fence(text: str) -> str:
     return fenced["code"] if fenced and fenced["code"].strip() else text
 
 
+@remember
 def unwrap(text: str) -> str:
     r"""Remove what surrounds a text: white space, quotes, bold, code, `$…$`, `\boxed{…}`, `\text{…}`, a tag, a final full stop."""
     text = " ".join(strip_fence(text).split())
@@ -288,6 +317,7 @@ def marker_pattern() -> re.Pattern[str]:
     return re.compile(f"{NOT_INSIDE_WORD}(?:{MARKER})", re.IGNORECASE | re.MULTILINE)
 
 
+@remember
 def _last_statement(text: str) -> _Statement | None:
     end = len(text)
     for marker in reversed(list(marker_pattern().finditer(text))):

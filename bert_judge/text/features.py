@@ -12,7 +12,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property, lru_cache
-from operator import itemgetter
 from typing import TypeVar
 
 import joblib
@@ -35,11 +34,12 @@ CHUNKS_PER_PROCESS = 4
 IDLE_SECONDS = 30
 
 _SUFFIXES = ("ing", "ies", "ers", "ed", "es", "er", "ly", "s")
-_SENTENCE_BREAK = re.compile(r"(?<=[.!?。！？\n])\s+")
-_YEAR = re.compile(r"\b(?:1\d{3}|20\d{2})\b")
-_CAPITALISED = re.compile(r"\b[A-Z][a-z]+")
+# These patterns start with a character class, not with a condition: the search is several times faster.
+_SENTENCE_BREAK = re.compile(r"\s(?<=[.!?。！？\n].)\s*", re.DOTALL)
+_YEAR = re.compile(r"[12](?<!\w.)(?:(?<=1)\d{3}|(?<=2)0\d{2})\b")
+_CAPITALISED = re.compile(r"[A-Z](?<!\w.)[a-z]+")
 # A word that is a symbol, or has one: "+", "c++", "-5".
-_SYMBOL = re.compile(r"[^\w.]")
+_WORD_WITH_SYMBOL, _SYMBOL = re.compile(r"[^\w.]"), re.compile(r"[^\w. ]")
 # In an answer with so many more words than the reference, symbols may belong to an explanation.
 MAX_EXTRA_WORDS = 3
 _FRACTION_WORDS = frozenset({"frac", "dfrac", "tfrac"})
@@ -47,7 +47,10 @@ _FRACTION_WORDS = frozenset({"frac", "dfrac", "tfrac"})
 WINDOW = 5
 # Parts of a list with more words are sentences.
 MAX_PART_WORDS = 6
+MAX_OTHER_PARTS = 6
 _PART_SEPARATOR = re.compile(r"[,;/|\n]|\s(?:or|and|vs\.?|versus)\s")
+# More trigrams of a reference than these are looked up in a set.
+MAX_SEARCHED_TRIGRAMS = 48
 CONTEXT_FEATURES = (
     *("alternative_near", "denied_before", "denied_behind"),
     *("retractions_before", "retractions_behind", "words_before", "words_behind"),
@@ -78,27 +81,21 @@ class FeatureExtractor:
 
 
 def feature_table(questions: Sequence[str], references: Sequence[Sequence[str]], candidates: Sequence[str]) -> np.ndarray:
-    """Compute the features of each row, shape (n, len(FEATURE_NAMES))."""
-    rows = [extract_features(*row) for row in zip(questions, references, candidates, strict=True)]
-    return np.array(rows, dtype=float).reshape(len(rows), len(FEATURE_NAMES))
+    """Compute the features of each row, shape (n, len(FEATURE_NAMES)). Rows share the forms of their question and references."""
+    table = np.empty((len(candidates), len(FEATURE_NAMES)))
+    answers: dict[tuple[str, tuple[str, ...]], list[tuple[int, str]]] = {}
+    for row, (question, texts, candidate) in enumerate(zip(questions, references, candidates, strict=True)):
+        answers.setdefault((question, tuple(texts)), []).append((row, candidate))
+    for (question, texts), rows in answers.items():
+        task = _Task(question, texts)
+        for row, candidate in rows:
+            table[row] = task.compare(candidate)
+    return table
 
 
 def extract_features(question: str, references: Sequence[str], candidate: str) -> list[float]:
     """Compute the features of one row, in the order of `FEATURE_NAMES`, against the reference that matches best."""
-    answer = _Text(strip_reasoning(candidate) or "")
-    question_words = frozenset(normalize_words(question)[:MAX_WORDS])
-    options, expected = parse_options(question), expected_choice(question, tuple(references))
-    correct = expected.correct if options and expected else frozenset()
-    rows = []
-    # A reference may be a whole solution: "… #### 72".
-    for text in map(_Text, [*references, *stated_answers(references)]):
-        row = {name: compute(text, answer, question_words) for name, compute in _OVERLAP_FEATURES.items()}
-        row |= dict(zip(CONTEXT_FEATURES, _context_features(text, answer), strict=True))
-        row |= _extraction_features(options, correct, text, answer)
-        agreement = row["choice"], row["identical"], row["contained"], row["recall"] + 0.3 * row["trigrams"], row["precision"]
-        rows.append((agreement, row))
-    _, best = max(rows, key=itemgetter(0))
-    return [*best.values(), math.log(len(references))]
+    return _Task(question, references).compare(candidate)
 
 
 def is_truncated(references: Sequence[str], candidate: str) -> bool:
@@ -121,9 +118,18 @@ class _Text:
         self.words = truncate_middle(normalize_words(self.text), MAX_WORDS)
         self.vocabulary = frozenset(self.words)
 
+        self.joined = " ".join(self.words)
+
     @cached_property
     def stems(self) -> frozenset[str]:
         return frozenset(map(_stem, self.vocabulary))
+
+    @cached_property
+    def words_by_initial(self) -> Mapping[str, list[str]]:
+        words: dict[str, list[str]] = {}
+        for word in self.vocabulary:
+            words.setdefault(word[0], []).append(word)
+        return words
 
     @cached_property
     def content(self) -> list[str]:
@@ -131,16 +137,13 @@ class _Text:
         return [word for word in self.words if word not in function_words] or self.words
 
     @cached_property
-    def joined(self) -> str:
-        return " ".join(self.words)
-
-    @cached_property
     def numbers(self) -> frozenset[str]:
         return frozenset(word for word in self.vocabulary if word[-1].isdigit())
 
     @cached_property
     def symbols(self) -> Counter[str]:
-        return Counter(word for word in self.words if _SYMBOL.search(word))
+        words = self.words if _SYMBOL.search(self.joined) else ()
+        return Counter(word for word in words if _WORD_WITH_SYMBOL.search(word))
 
     @cached_property
     def number(self) -> float | None:
@@ -160,8 +163,57 @@ class _Text:
     def sentence_ends(self) -> tuple[_Text, _Text]:
         """The first and the last sentence."""
         sentences = [sentence for sentence in _SENTENCE_BREAK.split(self.text.strip()) if sentence.strip()] or [""]
-        first = _Text(sentences[0])
+        first = self if sentences[0] == self.text else _Text(sentences[0])
         return first, _Text(sentences[-1]) if len(sentences) > 1 else first
+
+
+class _Task:
+    """A question with its references, which many models may answer."""
+
+    def __init__(self, question: str, references: Sequence[str]) -> None:
+        self.question_words = frozenset(normalize_words(question)[:MAX_WORDS])
+        # A reference may be a whole solution: "… #### 72".
+        self.references = list(map(_Text, [*references, *stated_answers(references)]))
+        self.options = parse_options(question)
+        self.option_words = [f" {' '.join(normalize_words(text))} " for text in self.options.values()]
+        expected = expected_choice(question, tuple(references))
+        self.correct: Collection[str] = expected.correct if self.options and expected else ()
+        self.log_references = math.log(len(references))
+
+    def compare(self, candidate: str) -> list[float]:
+        """Return the features of an answer."""
+        answer, q = _Text(strip_reasoning(candidate) or ""), self.question_words
+
+        def agreement(reference: _Text) -> tuple[float, ...]:
+            contained, recall, trigrams, precision = (
+                _OVERLAP_FEATURES[name](reference, answer, q) for name in ("contained", "recall", "trigrams", "precision")
+            )
+            return _identical(reference, answer), contained, recall + 0.3 * trigrams, precision
+
+        best = max(self.references, key=agreement) if len(self.references) > 1 else self.references[0]
+        return [
+            *(compute(best, answer, q) for compute in _OVERLAP_FEATURES.values()),
+            *_context_features(best, answer),
+            *self._extraction_features(best, answer),
+            self.log_references,
+        ]
+
+    def _extraction_features(self, reference: _Text, answer: _Text) -> tuple[float, ...]:
+        """Compare the extracted answer with the reference: 1 equal, −1 different, 0 nothing to compare."""
+        final, number = answer.final, _value(extraction.extract_last_number(answer.text))
+        letter = choices.extract_choice(answer.text, self.options)
+        mentioned = sum(words in f" {answer.joined} " for words in self.option_words)
+        return (
+            _identical(reference, answer),
+            _symbol_agreement(reference, answer),
+            0.0 if final is None else _sign(final.words == reference.words),
+            0.0 if final is None else _sign(contains(reference.words, final.words)),
+            0.0 if number is None or reference.number is None else _sign(math.isclose(number, reference.number)),
+            0.0 if letter is None or not self.correct else _sign(letter in self.correct),
+            mentioned / len(self.options) if self.options else 0.0,
+            float(bool(self.options)),
+            float(reference.number is not None),
+        )
 
 
 def truncate_middle(sequence: T, limit: int) -> T:
@@ -172,7 +224,8 @@ def truncate_middle(sequence: T, limit: int) -> T:
 
 def _fuzzy_recall(words_to_find: Sequence[str], text: _Text) -> float:
     """Return the mean similarity of words to their closest word in a text, in [0, 1]."""
-    return sum(_best_similarity(word, text) for word in words_to_find) / len(words_to_find) if words_to_find else 0.0
+    similarities = {word: _best_similarity(word, text) for word in set(words_to_find)}
+    return sum(map(similarities.__getitem__, words_to_find)) / len(words_to_find) if words_to_find else 0.0
 
 
 def _best_similarity(word: str, text: _Text) -> float:
@@ -181,8 +234,8 @@ def _best_similarity(word: str, text: _Text) -> float:
         return 1.0
     if len(word) < 5:
         return 0.0
-    similar = (entry for entry in text.vocabulary if abs(len(entry) - len(word)) <= 2 and entry[:1] == word[:1])
-    best = max((_bigram_dice(word, entry) for entry in similar), default=0.0)
+    similar = [entry for entry in text.words_by_initial.get(word[0], ()) if abs(len(entry) - len(word)) <= 2]
+    best = max([_bigram_dice(word, entry) for entry in similar], default=0.0)
     return best if best > 0.6 else 0.0
 
 
@@ -192,14 +245,15 @@ def _bigram_dice(first: str, second: str) -> float:
     return 2 * len(a & b) / (len(a) + len(b))
 
 
-@lru_cache(maxsize=1 << 15)
 def _ngrams(text: str, n: int) -> frozenset[str]:
-    return frozenset(text[i : i + n] for i in range(max(1, len(text) - n + 1)))
+    return frozenset([text[i : i + n] for i in range(max(1, len(text) - n + 1))])
 
 
 @lru_cache(maxsize=1 << 16)
 def _stem(word: str) -> str:
     """Strip one suffix; a wrong stem still matches if both texts get it."""
+    if not word.endswith(_SUFFIXES):
+        return word
     return next((word[: -len(s)] for s in _SUFFIXES if word.endswith(s) and len(word) - len(s) >= 3), word)
 
 
@@ -209,7 +263,9 @@ def _novel_words(text: _Text, question: frozenset[str]) -> list[str]:
 
 def _trigram_recall(reference: _Text, answer: _Text) -> float:
     trigrams = _ngrams(reference.joined, 3)
-    return len(trigrams & _ngrams(answer.joined, 3)) / len(trigrams)
+    if len(trigrams) > MAX_SEARCHED_TRIGRAMS or min(len(reference.joined), len(answer.joined)) < 3:
+        return len(trigrams & _ngrams(answer.joined, 3)) / len(trigrams)
+    return sum(trigram in answer.joined for trigram in trigrams) / len(trigrams)
 
 
 def _number_recall(reference: _Text, answer: _Text) -> float:
@@ -219,9 +275,10 @@ def _number_recall(reference: _Text, answer: _Text) -> float:
 
 def _year_match(reference: _Text, answer: _Text) -> float:
     """Compare years: 1 all agree, 0.5 some, −1 only other years, −0.5 none in the answer, 0 none in the reference."""
-    reference_years, answer_years = set(_YEAR.findall(reference.text)), set(_YEAR.findall(answer.text))
+    reference_years = set(_YEAR.findall(reference.text))
     if not reference_years:
         return 0.0
+    answer_years = set(_YEAR.findall(answer.text))
     if reference_years <= answer_years:
         return 1.0
     return 0.5 if reference_years & answer_years else (-1.0 if answer_years else -0.5)
@@ -258,8 +315,7 @@ _OVERLAP_FEATURES: Mapping[str, Callable[[_Text, _Text, frozenset[str]], float]]
 
 def _count(text: Sequence[str], name: str, limit: float = 3.0) -> float:
     """Count the words of a text that are in a word list, up to a limit."""
-    vocabulary = word_list(name)
-    return min(limit, sum(word in vocabulary for word in text))
+    return min(limit, sum(map(word_list(name).__contains__, text)))
 
 
 def _context_features(reference: _Text, answer: _Text) -> tuple[float, ...]:
@@ -270,7 +326,6 @@ def _context_features(reference: _Text, answer: _Text) -> tuple[float, ...]:
         return (0.0,) * len(CONTEXT_FEATURES)
     before, after = answer.words[: positions[0]], answer.words[positions[-1] + 1 :]
     between = answer.words[positions[0] : positions[-1]]
-    parts = [normalize_words(part) for part in _PART_SEPARATOR.split(answer.text)]
     return (
         _count([*before[-WINDOW:], *after[:WINDOW]], "alternatives", 1.0),
         _count(before[-WINDOW:], "retractions", 1.0),
@@ -282,28 +337,21 @@ def _context_features(reference: _Text, answer: _Text) -> tuple[float, ...]:
         _count(after[:3], "rejections", 1.0),
         _count(after[: 2 * WINDOW], "corrections"),
         _count([*before, *between, *after], "case_distinctions"),
-        min(6.0, sum(0 < len(part) <= MAX_PART_WORDS and reference_words.isdisjoint(part) for part in parts)),
+        _count_other_parts(answer.text, reference_words),
         _count(answer.words[-1:], "unfinished_endings"),
     )
 
 
-def _extraction_features(options: Mapping[str, str], correct: Collection[str], reference: _Text, answer: _Text) -> dict[str, float]:
-    """Compare the extracted answer with the reference: 1 equal, −1 different, 0 nothing to compare."""
-    final, number = answer.final, _value(extraction.extract_last_number(answer.text))
-    letter = choices.extract_choice(answer.text, options)
-    mentioned = sum(f" {' '.join(normalize_words(text))} " in f" {answer.joined} " for text in options.values())
+def _count_other_parts(text: str, reference_words: frozenset[str]) -> float:
+    """Count the short parts of a list without a word of the reference, up to a limit."""
+    parts = map(normalize_words, _PART_SEPARATOR.split(text))
+    others = (part for part in parts if 0 < len(part) <= MAX_PART_WORDS and reference_words.isdisjoint(part))
+    return min(float(MAX_OTHER_PARTS), len(list(itertools.islice(others, MAX_OTHER_PARTS))))
+
+
+def _identical(reference: _Text, answer: _Text) -> float:
     written = unwrap(reference.text)
-    return {
-        "identical": float(written == unwrap(answer.text) or (final is not None and written == final.text)),
-        "symbols": _symbol_agreement(reference, answer),
-        "final_answer": 0.0 if final is None else _sign(final.words == reference.words),
-        "final_contains": 0.0 if final is None else _sign(contains(reference.words, final.words)),
-        "last_number": 0.0 if number is None or reference.number is None else _sign(math.isclose(number, reference.number)),
-        "choice": 0.0 if letter is None or not correct else _sign(letter in correct),
-        "options_mentioned": mentioned / len(options) if options else 0.0,
-        "has_options": float(bool(options)),
-        "numeric": float(reference.number is not None),
-    }
+    return float(written == unwrap(answer.text) or (answer.final is not None and written == answer.final.text))
 
 
 def _symbol_agreement(reference: _Text, answer: _Text) -> float:

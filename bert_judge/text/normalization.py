@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bert_judge.runtime.package_data import read_yaml
+from bert_judge.text import remember
 from bert_judge.text.visible_text import strip_invisible
 
 # English words of the numbers from 0 to 99, for the judges that read them and the simulated models that write them.
@@ -48,9 +49,9 @@ _ORDINAL_SUFFIXES = frozenset({"st", "nd", "rd", "th"})
 _ORDINAL = re.compile(r"(\d{1,2})(?:st|nd|rd|th)")
 _NUMERAL = re.compile(r"\d{1,15}(?:\.\d{1,15})?")
 
-# Private characters stand for the punctuation that is kept until the rest is gone.
+# Control characters of one byte, which texts do not have, stand for the punctuation that is kept until the rest is gone.
 _KEPT = ".-/+#*!'()[]{}^"
-_PROTECTED = {ord(mark): 0xE000 + position for position, mark in enumerate(_KEPT)}
+_PROTECTED = {ord(mark): 0x86 + position for position, mark in enumerate(_KEPT)}
 _POINT, _SIGN, _SLASH, *_ = map(chr, _PROTECTED.values())
 # Stands for the letter A where it is not an article; itself a letter, of no modern alphabet.
 _LETTER_A = "\uab30"
@@ -84,7 +85,7 @@ _POWERS = {"square": "2", "sq": "2", "cubic": "3", "cu": "3"}
 _UNIT_WORDS = frozenset({*_UNIT_SYMBOLS, *_SPEEDS, *_POWERS, "degree", "degrees"}) - _UNIT_NAMES.keys()
 _ANY_UNIT = "|".join(sorted(_UNIT_SYMBOLS, key=len, reverse=True))
 _NUMBER_WITH_UNIT = re.compile(
-    rf"\d (?:(?P<speed>{'|'.join(_SPEEDS)})|(?:(?P<power>{'|'.join(_POWERS)}) )?(?:degrees? )?(?P<unit>{_ANY_UNIT})"
+    rf"[0-9] (?:(?P<speed>{'|'.join(_SPEEDS)})|(?:(?P<power>{'|'.join(_POWERS)}) )?(?:degrees? )?(?P<unit>{_ANY_UNIT})"
     rf"(?: per (?P<per>{_ANY_UNIT}|2nd))?|degrees?)(?!\S)"
 )
 
@@ -106,11 +107,14 @@ class _Separators(dict[int, str]):
 
 _SEPARATORS = _Separators({code: mark for mark, code in zip(_KEPT, _PROTECTED.values(), strict=True)})
 _SEPARATORS |= {ord(mark): f" {word} " for mark, word in zip("&×⋅∙÷⁄∕", ["and", *"***///"], strict=True)} | {ord("~"): " "}
+# Of characters of one byte: those that become a word, and what each of the others becomes.
+_WIDENED = {chr(code): words.translate(_PROTECTED) for code in range(256) if len(words := _SEPARATORS[code]) > 1}
+_BYTE_SEPARATORS = bytes(code if chr(code) in _WIDENED else ord(_SEPARATORS[code]) for code in range(256))
 
 
 _PLAIN = re.compile(r"[a-z\s]*")
 _ANY_SYMBOL = re.compile(r"[+#*!/^'\[{()}\]-]")
-_FORMULA = re.compile(r"(?!.*(?:[^\W\d_]{3}|['\"])).*(?:[,;+=<>≤≥≠×^*]|[\ue001\ue002] |[\ue003-\ue00e])", re.DOTALL)
+_FORMULA = re.compile(r"(?!.*(?:[^\W\d_]{3}|['\"])).*(?:[,;+=<>≤≥≠×^*]|[\x87\x88] |[\x89-\x94])", re.DOTALL)
 _TYPED_OPERATORS = {"!=": "≠", "<=": "≤", ">=": "≥", "->": "→", "-->": "→", "<->": "↔", "=>": "⇒", "<=>": "⇔"}
 # A power of a longer word, or of metres, is a unit (km², 10 m²) or a footnote mark.
 _NOT_UNIT = r"(?<![^\W\d_]{2}.)(?<!\dm.)(?<!\d m.)"
@@ -149,7 +153,23 @@ def _between_operands(space: str) -> str:
 
 
 def _is_foreign(text: str) -> bool:
-    return not text.isascii()
+    return not text.isascii() and not text.replace(_LETTER_A, "").isascii()
+
+
+def _write_visible(text: str) -> str:
+    text = strip_invisible(text).replace("´", "'")
+    return re.sub(f"[{''.join(map(chr, _PROTECTED.values()))}]", "\ue000", text)
+
+
+def _separate(text: str) -> str:
+    """Translate by `_SEPARATORS`; texts of one byte per character, which most are, several times faster."""
+    widened = text
+    for mark, words in _WIDENED.items():
+        widened = widened.replace(mark, words)
+    try:
+        return widened.encode("latin-1").translate(_BYTE_SEPARATORS).decode("latin-1")
+    except UnicodeEncodeError:
+        return text.translate(_SEPARATORS)
 
 
 class NormalizationPass(NamedTuple):
@@ -170,7 +190,7 @@ def _replace(pattern: str | re.Pattern[str], replacement: str | Callable[[re.Mat
 # on what is before it: the search is several times faster.
 CASED_PASSES = (
     # First, as invisible characters separate what the other patterns look for. NFKD would write the accent ´ as a space.
-    NormalizationPass("invisible", "O´N\u200beill", "O'Neill", lambda text: strip_invisible(text).replace("´", "'"), _is_foreign),
+    NormalizationPass("invisible", "O´N\u200beill", "O'Neill", _write_visible, _is_foreign),
     # Before case and punctuation are gone: A before punctuation or at the end; a capital between a word and a word in lower case
     # ("type A blood"), or in a key.
     NormalizationPass(
@@ -195,6 +215,7 @@ CASED_PASSES = (
         "J R R Tolkien",
         "JRR Tolkien",
         _replace(r" (?<=[A-Z] )(?<![\w'’.-][A-Z] )(?=(?:[A-Z] ){1,3}[A-Z][a-z])", ""),
+        re.compile(r"[A-Z] [A-Z] ").search,
     ),
     # Before Roman numerals, which these become, and before number words, which would make "the 8th".
     NormalizationPass(
@@ -202,10 +223,13 @@ CASED_PASSES = (
         "Henry the Eighth",
         "Henry VIII",
         _replace(
-            rf"(?<=[a-z] )[Tt]he (?:(?P<word>{'|'.join(map(str.capitalize, _ORDINALS))})|(?P<number>\d{{1,2}})(?:st|nd|rd|th))"
+            rf"[Tt]he (?<=[a-z] .{{4}})"
+            rf"(?:(?P<word>{'|'.join(map(str.capitalize, _ORDINALS))})|(?P<number>\d{{1,2}})(?:st|nd|rd|th))"
             r"(?=\W*$|[,.;)]|\s(?:of|was|is|had|ruled|reigned|became|and)\b)",
             _write_regnal_number,
         ),
+        # All ordinals have these endings.
+        re.compile(r"he (?:[A-Z][a-z]+(?<=st|nd|rd|th)|\d{1,2}(?:st|nd|rd|th))").search,
     ),
     # Single capitals are numerals after three words only; vi and xi are also words.
     NormalizationPass(
@@ -213,7 +237,7 @@ CASED_PASSES = (
         "World War II",
         "World War 2",
         _replace(
-            r"\b[IVXLivx](?:(?<=[IVXL])(?:[IVXL]{1,7}|(?<=War [IV])|(?<=Type [IV])|(?<=Part [IV]))"
+            r"[IVXLivx](?<!\w.)(?:(?<=[IVXL])(?:[IVXL]{1,7}|(?<=War [IV])|(?<=Type [IV])|(?<=Part [IV]))"
             r"|(?<=i)[ivx]{1,4}|(?<=v)ii{1,2}|(?<=\w v)i|(?<=x)(?!i\b)[ivx]{1,5})\b",
             lambda match: ROMAN.get(match[0].upper(), match[0]),
         ),
@@ -254,11 +278,11 @@ SYMBOL_PASSES = (
         "C++, A+, Fe3+, F#, A-, A*, n!, f'",
         "C++, A+, Fe3+, F#, A-, A*, n!, f'",
         _replace(
-            r"[+#](?:(?<=[^\W\d_].)|(?<=[^\W\d_]\d.))(?<![^\W_]{4}.)\+?(?![\w+#(\[{\\])"
-            r"|-(?:(?<=[^\W\d_].)|(?<=[^\W\d_]\d.))(?<![^\W_]{3}.)(?![\w-])"
-            r"|\*(?<=[^\W\d_].)(?<![^\W_]{3}.)(?<!\*[^\W\d_].)(?<!\*[^\W_]{2}.)(?![\w*])"
-            r"|!(?<=[^\W\d_].)(?<![^\W_]{2}.)!*(?!\w)"
-            r"|'(?<=[^\W\d_].)(?<![\w'\"“][^\W\d_].)(?!(?<=n.) \w)'{0,2}(?!\w)",
+            r"[-+#*!'](?:(?<=[+#])(?:(?<=[^\W\d_].)|(?<=[^\W\d_]\d.))(?<![^\W_]{4}.)\+?(?![\w+#(\[{\\])"
+            r"|(?<=-)(?:(?<=[^\W\d_].)|(?<=[^\W\d_]\d.))(?<![^\W_]{3}.)(?![\w-])"
+            r"|(?<=[^\W\d_]\*)(?<![^\W_]{3}.)(?<!\*[^\W\d_].)(?<!\*[^\W_]{2}.)(?![\w*])"
+            r"|(?<=[^\W\d_]!)(?<![^\W_]{2}.)!*(?!\w)"
+            r"|(?<=[^\W\d_]')(?<![\w'\"“][^\W\d_].)(?!(?<=n.) \w)'{0,2}(?!\w))",
             _protect,
         ),
     ),
@@ -274,9 +298,9 @@ SYMBOL_PASSES = (
         "x-1",
         "x - 1",
         _replace(
-            rf"[*/](?:{_between_operands('')}|{_between_operands(' ')})"
-            rf"|-(?:(?!(?<=\d.)\d){_between_operands('')}|(?!(?<=\d .) \d){_between_operands(' ')})"
-            r"|!(?<=[\d)\]}].)!*(?!\w)",
+            rf"[-*/!](?:(?<=[*/])(?:{_between_operands('')}|{_between_operands(' ')})"
+            rf"|(?<=-)(?:(?!(?<=\d.)\d){_between_operands('')}|(?!(?<=\d .) \d){_between_operands(' ')})"
+            r"|(?<=[\d)\]}]!)!*(?!\w))",
             lambda match: f" {match[0].strip()} ".translate(_PROTECTED),
         ),
     ),
@@ -292,9 +316,9 @@ SYMBOL_PASSES = (
 
 
 def _apply(passes: Sequence[NormalizationPass], text: str) -> str:
-    for step in passes:
-        if step.condition is None or step.condition(text):
-            text = step.apply(text)
+    for _, _, _, apply, condition in passes:
+        if condition is None or condition(text):
+            text = apply(text)
     return text
 
 
@@ -310,7 +334,7 @@ SEPARATING_PASSES = (
             r"|\d{1,3}(?: 000)+|\d{1,3}(?: \d{3}){2,})(?!\d)",
             lambda match: re.sub(r"\D", "", match[0]),
         ),
-        re.compile(r"[,'’ ]\d\d(?<=\d...)|\\[,!]\d|\{,\}\d").search,
+        re.compile(r"[,'’ \\{](?<=\d.)(?:\d\d|[,!]\d|,\}\d)").search,
     ),
     NormalizationPass(
         "decimals", ".50", "0.5", _replace(r"(?<![\d.])(\d*)\.(\d+)(?!\.?\d)", _canonical_decimal), re.compile(r"\.\d").search
@@ -321,12 +345,12 @@ SEPARATING_PASSES = (
         "typed operators",
         "x != y",
         "x  ≠  y",
-        _replace(r"<?-{1,2}>|<=>?|[>!]=|=>", lambda match: f" {_TYPED_OPERATORS.get(match[0], match[0])} "),
+        _replace(r"<--?>|--?>|<=>?|>=|!=|=>", lambda match: f" {_TYPED_OPERATORS.get(match[0], match[0])} "),
         re.compile("[=>]").search,
     ),
     # Of a single letter only.
     NormalizationPass("negations", "~p", "¬p", _replace(r"[~!](?<![\w)\]}~!].)(?=[^\W\d_](?!\w))", "¬"), re.compile("[~!]").search),
-    # Not after a decimal point, which is a private character by now: 0.05 is not 0.5.
+    # Not after a decimal point, which is a control character by now: 0.05 is not 0.5.
     NormalizationPass("leading zeros", "007", "7", _replace(rf"0(?<![\w.,{_POINT}].)0*(?=\d)", "")),
     NormalizationPass(
         "minus signs",
@@ -340,8 +364,9 @@ SEPARATING_PASSES = (
         "5km",
         "5 km",
         _replace(
-            r"\d(?=(?:[kcmn]?m|k?g|mg|lbs?|oz|mph|kph|ft|[kmg]w|[kmg]?hz|[kmgt]b|ml|[ap]m|mins?|hrs?|secs?|million|billion)(?!\w))"
-            r"|\d(?<![^\W\d_].)(?<![^\W\d_]\d.)(?=[cfhlvw](?!\w))",
+            r"\d(?=[a-z])"
+            r"(?:(?=(?:[kcmn]?m|k?g|mg|lbs?|oz|mph|kph|ft|[kmg]w|[kmg]?hz|[kmgt]b|ml|[ap]m|mins?|hrs?|secs?|million|billion)(?!\w))"
+            r"|(?<![^\W\d_].)(?<![^\W\d_]\d.)(?=[cfhlvw](?!\w)))",
             r"\g<0> ",
         ),
     ),
@@ -355,10 +380,13 @@ SEPARATING_PASSES = (
         _replace(r"\.(?<=[^\W\d_]\.)(?<![^\W_][^\W\d_]\.)\s+(?=[^\W\d_](?:\.|\s*$))", ""),
     ),
     NormalizationPass(
-        "marks inside words", "u.s. it's", "us. its", _replace(r"['’‘ʼ`´](?!(?<=\d.)\d)|\.(?<=[^\W\d_]\.)(?=[^\W\d_]\b)", "")
+        "marks inside words",
+        "u.s. it's",
+        "us. its",
+        _replace(r"['’‘ʼ`´.](?:(?<!\.)(?!(?<=\d.)\d)|(?<=[^\W\d_]\.)(?=[^\W\d_]\b))", ""),
     ),
     # Nearly last: it writes the protected symbols as themselves and everything else that is no letter as a space.
-    NormalizationPass("separators", "yes, & no", "yes   and  no", lambda text: text.translate(_SEPARATORS)),
+    NormalizationPass("separators", "yes, & no", "yes   and  no", _separate),
     NormalizationPass("scripts without spaces", "北京", " 北  京 ", _replace(_SPACELESS, r" \1 "), _is_foreign),
 )
 
@@ -370,6 +398,11 @@ def normalize_words(text: str) -> list[str]:
     units after them become symbols (`units.yaml`). Symbols that distinguish answers are words, or part of one (C++). Articles and
     punctuation are kept if there is nothing else.
     """
+    return list(_normalize(text))
+
+
+@remember
+def _normalize(text: str) -> tuple[str, ...]:
     text = _apply(CASED_PASSES, text)
     words = (text if _PLAIN.fullmatch(text) else _apply(SEPARATING_PASSES, text)).split()
     if not _SPELLED.isdisjoint(words):
@@ -379,7 +412,7 @@ def normalize_words(text: str) -> list[str]:
         words = _normalize_days(words)
     words = write_unit_symbols(words)
     words = [word for word in words if word not in ARTICLES] or words or text.split()
-    return [word.replace(_LETTER_A, "a") for word in words] if _LETTER_A in text else words
+    return tuple([word.replace(_LETTER_A, "a") for word in words] if _LETTER_A in text else words)
 
 
 def normalize(text: str) -> str:
@@ -406,20 +439,24 @@ def drop_percent(words: list[str]) -> list[str]:
 
 def read_number_words(words: Sequence[str], scales: Mapping[str, int] = _SCALES) -> list[str]:
     """Replace number words by digits: twenty five, two hundred and six, minus five, twenty first (21st)."""
+    starts = [
+        start
+        for start, (word, next_word) in enumerate(itertools.pairwise([*words, ""]))
+        if word in _SPELLED or word in scales or next_word in scales
+    ]
     numbers: list[str] = []
     position = 0
-    for start, (word, next_word) in enumerate(itertools.pairwise([*words, ""])):
+    for start in starts:
         if start < position:
             continue
-        if word not in _SPELLED and word not in scales and next_word not in scales:
-            numbers.append(word)
-            continue
+        numbers.extend(words[position:start])
+        word = words[start]
         sign = "-" if word in _SIGN_WORDS and not (numbers and numbers[-1][-1].isdigit()) else ""
         number, position = _read_number(words, start + len(sign), scales)
         if number is None or (sign and not number[-1].isdigit()):
             number, position, sign = word, start + 1, ""
         numbers.append(sign + number)
-    return numbers
+    return [*numbers, *words[position:]]
 
 
 def _read_number(words: Sequence[str], position: int, scales: Mapping[str, int]) -> tuple[str | None, int]:
@@ -486,7 +523,9 @@ def write_unit_symbols(words: list[str]) -> list[str]:
     """
     if _UNIT_WORDS.isdisjoint(words):
         return words
-    return _NUMBER_WITH_UNIT.sub(lambda match: f"{match[0][0]} {_unit_symbol(match)}", " ".join(words)).split()
+    text = " ".join(words)
+    with_symbols = _NUMBER_WITH_UNIT.sub(lambda match: f"{match[0][0]} {_unit_symbol(match)}", text)
+    return with_symbols.split() if with_symbols != text else words
 
 
 def _unit_symbol(match: re.Match[str]) -> str:

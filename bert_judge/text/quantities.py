@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,8 +33,7 @@ class Unit(NamedTuple):
     name: str
 
 
-@dataclass(frozen=True)
-class Quantity:
+class Quantity(NamedTuple):
     """A number as it stands in a text.
 
     Attributes:
@@ -170,6 +168,8 @@ _NUMBER = re.compile(
     r"|\s?[×xX*·⋅]\s?10(?:\s?(?:\^|\*\*)\s?\{?\s?(?P<exponent>[-−+]?\d{1,3})\}?|(?P<lost>[-−]\d{1,2}))(?!\d))?)",
     re.IGNORECASE,
 )
+# A minus, a currency and spaces may stand before the first digit.
+_DIGIT, _MAX_BEFORE_DIGIT = re.compile(r"\d"), max(map(len, _SIGNS)) + 6
 # Digits inside a name or a chain (CO2, FY2021, 1.2.3, 12:30, a_1) are no number.
 _BEFORE = re.compile(r"(?:[A-Za-z\u00c0-\u024f\u0370-\u04ff\d_#^{\\]|\d[.,:/]|\.)\Z")
 _BRACKETS = ("(", "[", "{")
@@ -196,7 +196,11 @@ def find_quantities(text: str) -> tuple[Quantity, ...]:
     prepared = prepare_text(text[:MAX_CHARACTERS])
     quantities: list[Quantity] = []
     position = 0
-    while match := _NUMBER.search(prepared, position):
+    # Most of a text has no digits, so that looking for the next one is much faster.
+    while digit := _DIGIT.search(prepared, position):
+        match = _NUMBER.search(prepared, max(position, digit.start() - _MAX_BEFORE_DIGIT))
+        if match is None:
+            break
         quantity = _read_feet(prepared, match) or _read_quantity(prepared, match)
         position = max(match.end(), quantity.end if quantity else 0)
         if quantity is None:
@@ -309,8 +313,8 @@ def _read_quantity(text: str, match: re.Match[str]) -> Quantity | None:
     elif (letter := _LETTER.match(text, end)) and not match["below"]:
         scale, end = 10 ** _TABLES["letters"][letter["letter"]], letter.end()
     quantity = Quantity(
-        value * scale,
-        step * scale,
+        value * scale if scale != 1 else value,
+        step * scale if scale != 1 else step,
         digits,
         start,
         end,
@@ -322,7 +326,7 @@ def _read_quantity(text: str, match: re.Match[str]) -> Quantity | None:
     if quantity.end == end and scale == 1 and text[end : end + 1].isalpha() and text[end].isascii():
         # 49ers, 80D
         return None
-    return replace(quantity, text=text[quantity.start : quantity.end].strip())
+    return quantity._replace(text=text[quantity.start : quantity.end].strip())
 
 
 def _with_unit(text: str, quantity: Quantity) -> Quantity:
@@ -330,26 +334,31 @@ def _with_unit(text: str, quantity: Quantity) -> Quantity:
     end = quantity.end
     for pattern, kind in ((_POINTS, "points"), (_PERCENT, "percent")):
         if sign := pattern.match(text, end):
-            return replace(quantity, kind=kind, end=sign.end())
+            return quantity._replace(kind=kind, end=sign.end())
     if form := _CURRENCY.match(text, end):
         currencies = _CURRENCY_FORMS[form["form"].lower()]
         currencies = (quantity.currencies & currencies or currencies) if quantity.currencies else currencies
         if "cent" in currencies:
-            quantity = replace(quantity, value=quantity.value / 100, step=quantity.step / 100)
-        return replace(quantity, kind="currency", currencies=currencies, end=form.end())
+            quantity = quantity._replace(value=quantity.value / 100, step=quantity.step / 100)
+        return quantity._replace(kind="currency", currencies=currencies, end=form.end())
     if quantity.currencies:
-        return replace(quantity, kind="currency")
+        return quantity._replace(kind="currency")
     if match := _read_unit(text, end):
         unit, end = match
         if not unit.dimension:
-            return replace(quantity, value=quantity.value * unit.factor, step=quantity.step * unit.factor, end=end)
-        return replace(quantity, kind="unit", unit=unit, end=end)
+            return quantity._replace(value=quantity.value * unit.factor, step=quantity.step * unit.factor, end=end)
+        return quantity._replace(kind="unit", unit=unit, end=end)
     noun = _NOUN.match(text, end)
     if noun and noun["noun"] not in _TABLES["not_counted"]:
         word = noun["noun"]
         if word in _TABLES["counted"] or (word.endswith("s") and not word.endswith(("ss", "us", "is"))):
-            return replace(quantity, noun=word)
+            return quantity._replace(noun=word)
     return quantity
+
+
+@cache
+def _power_of_ten(exponent: int) -> Fraction:
+    return Fraction(10) ** exponent
 
 
 def _read_number(match: re.Match[str]) -> tuple[Fraction, Fraction, int] | None:
@@ -357,7 +366,7 @@ def _read_number(match: re.Match[str]) -> tuple[Fraction, Fraction, int] | None:
     sign = -1 if match["minus"] or match["late"] else 1
     if match["power"]:
         exponent = int(re.sub(r"[^\d-]", "", match["power"].partition("^")[2].replace("−", "-")))
-        return (sign * Fraction(10) ** exponent, Fraction(0), 1) if abs(exponent) <= _MAX_EXPONENT else None
+        return (sign * _power_of_ten(exponent), Fraction(0), 1) if abs(exponent) <= _MAX_EXPONENT else None
     if match["mixed"]:
         if int(match["under"]) == 0:
             return None
@@ -370,18 +379,19 @@ def _read_number(match: re.Match[str]) -> tuple[Fraction, Fraction, int] | None:
     digits = re.sub(r"[^\d.]", "", digits)
     if len(digits) > 60:
         return None
-    value = Fraction(digits if not digits.startswith(".") else f"0{digits}")
-    step = Fraction(1, 10 ** len(digits.partition(".")[2]))
+    integer, _, decimals = digits.partition(".")
+    step = _power_of_ten(-len(decimals))
+    value = int(integer + decimals) * step if decimals else Fraction(int(integer))
     significant = len(_ZEROS.sub("", digits).replace(".", "")) or 1
     exponent_text = match["e"] or match["exponent"] or match["lost"]
     if exponent_text:
         exponent = int(exponent_text.replace("−", "-"))
         if abs(exponent) > _MAX_EXPONENT:
             return None
-        value, step = value * Fraction(10) ** exponent, step * Fraction(10) ** exponent
+        value, step = value * _power_of_ten(exponent), step * _power_of_ten(exponent)
     if match["below"]:
         value, step = value / int(match["below"]), Fraction(0)
-    return sign * value, step, significant
+    return -value if sign < 0 else value, step, significant
 
 
 def _read_unit(text: str, position: int) -> tuple[Unit, int] | None:
@@ -451,8 +461,7 @@ def _add_part(first: Quantity, second: Quantity, between: str) -> Quantity | Non
         and second.value * second.unit.factor < first.unit.factor
     )
     if is_money:
-        return replace(
-            first,
+        return first._replace(
             value=first.value + second.value,
             step=second.step,
             end=second.end,
@@ -462,8 +471,7 @@ def _add_part(first: Quantity, second: Quantity, between: str) -> Quantity | Non
     if is_finer:
         assert first.unit is not None and second.unit is not None
         ratio = second.unit.factor / first.unit.factor
-        return replace(
-            first,
+        return first._replace(
             value=first.value + second.value * ratio,
             step=second.step * ratio,
             end=second.end,

@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from helpers import tiny_models
-from helpers.workspace import Workspace
+import tiny_models
+from workspace import Workspace
 
 pytestmark = [pytest.mark.vllm, pytest.mark.workflow]
 

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from helpers import tiny_models
-from helpers.small_run import small_config
-from helpers.workspace import Workspace
+import tiny_models
+from small_run import small_config
+from workspace import Workspace
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers.workspace import Workspace
+from workspace import Workspace
 
 pytestmark = pytest.mark.workflow
 

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from helpers import tiny_models
-from helpers.workspace import Workspace
+import tiny_models
 from test_pairs_stage import LINES, table
+from workspace import Workspace
 
 from bert_judge import tables
 

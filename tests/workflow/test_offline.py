@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from helpers.workspace import Workspace
+from workspace import Workspace
 
 pytestmark = pytest.mark.workflow
 

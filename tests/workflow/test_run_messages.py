@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 
 import pytest
-from helpers.workspace import Workspace
+from workspace import Workspace
 
 pytestmark = pytest.mark.workflow
 

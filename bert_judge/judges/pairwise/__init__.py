@@ -163,14 +163,15 @@ class PairwiseKind(JudgeKind):
 
     def train(self, context: TrainingContext) -> None:
         context.check_device()
+        arguments = (context.spec, context.inputs["pairs"], context.inputs["backbone"], context.folder, context.work_folder)
         if "base" in context.spec:
             from bert_judge.judges.pairwise.fine_tuned import train_judge
 
-            train_judge(context)
+            train_judge(*arguments, context.run_time_settings(JudgeTuning))
         else:
             from bert_judge.judges.pairwise.train import train_pair_judge
 
-            train_pair_judge(context)
+            train_pair_judge(*arguments, context.run_time_settings(Training).get("micro_batch_size"))
 
     def label_rule(self, block: PairwiseJudgeConfig) -> str:
         if block.rule:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from bert_judge.text import remember
 from bert_judge.text.extraction import strip_fence, strip_markup, unwrap
 from bert_judge.text.normalization import normalize
 from bert_judge.text.rules.decision import Decision
@@ -67,9 +68,15 @@ class Members(NamedTuple):
     is_descending: bool = False
 
 
+@remember
 def asks_several(question: str) -> bool:
     """Return whether a question asks for more than one thing."""
     return bool(_ASKS_SEVERAL.search(question))
+
+
+@remember
+def _asks_order(question: str) -> bool:
+    return bool(_ASKS_ORDER.search(question))
 
 
 def decide_members(question: str, reference: str, answer: str) -> Decision | None:
@@ -79,7 +86,7 @@ def decide_members(question: str, reference: str, answer: str) -> Decision | Non
     decision = _compare_ratios(reference, answer) or _compare_assignments(reference, answer) or _compare_symbols(reference, answer)
     if decision:
         return decision
-    asks_order = bool(_ASKS_ORDER.search(question))
+    asks_order = _asks_order(question)
     if asks_order and (decision := _compare_words(question, reference, answer)):
         return decision
     expected = parse_members(reference)

@@ -7,7 +7,6 @@ reference without scale has the one that the question asks for. A rounded answer
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -162,7 +161,7 @@ def compare(question: str, expected: Quantity, given: Quantity, direction: int =
     readings = [expected]
     if asked and expected.scale == 1 and expected.kind in ("", "currency"):
         scale = _SCALE_NAMES[asked[1].lower()]
-        scaled = replace(_scale(expected, Fraction(scale)), scale=scale)
+        scaled = _scale(expected, Fraction(scale))._replace(scale=scale)
         readings = [scaled] if given.scale > 1 else [expected, scaled]
     results = [
         _is_rounded(question, reading, value) for reading in readings for value in _readings(question, reading, given, direction)
@@ -193,7 +192,7 @@ def _is_year(quantity: Quantity) -> bool:
 def _weigh_pounds(quantity: Quantity, other: Quantity) -> Quantity:
     """Read pounds as weight beside another weight."""
     is_weight = other.unit is not None and other.unit.dimension == POUND.dimension and re.search(r"pounds?\Z", quantity.text)
-    return replace(quantity, kind="unit", unit=POUND, currencies=frozenset()) if is_weight else quantity
+    return quantity._replace(kind="unit", unit=POUND, currencies=frozenset()) if is_weight else quantity
 
 
 def names_another_unit(expected: Quantity, given: Quantity) -> str:
@@ -229,7 +228,7 @@ def _readings(question: str, expected: Quantity, given: Quantity, direction: int
 
 
 def _scale(quantity: Quantity, factor: Fraction) -> Quantity:
-    return replace(quantity, value=quantity.value * factor, step=quantity.step * abs(factor))
+    return quantity._replace(value=quantity.value * factor, step=quantity.step * abs(factor))
 
 
 def _convert_to(expected: Quantity, quantity: Quantity) -> Quantity:
@@ -241,7 +240,7 @@ def _convert_to(expected: Quantity, quantity: Quantity) -> Quantity:
     value = quantity.value * ratio + (unit.offset - target.offset) / target.factor
     is_decimal = re.fullmatch(r"10*", str(max(ratio, 1 / ratio))) is not None
     is_converted = not is_decimal or unit.offset != target.offset
-    return replace(quantity, value=value, step=quantity.step * ratio, is_converted=is_converted)
+    return quantity._replace(value=value, step=quantity.step * ratio, is_converted=is_converted)
 
 
 def _base(unit: Unit) -> tuple[tuple[tuple[str, int], ...], Fraction]:

@@ -1,5 +1,6 @@
 """Where the answer stands in a text."""
 
+import re
 import time
 
 import pytest
@@ -257,3 +258,16 @@ def test_time_is_linear_in_the_text(text: str) -> None:
     choices.extract_choice(text, OPTIONS)
     normalize(text)
     assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize(
+    "names", [("answer_english", "answer", "answer_without_spaces"), ("option", "choose"), ("reject", "rejected")]
+)
+def test_phrases_behind_their_initial_are_the_same_phrases(names: tuple[str, ...]) -> None:
+    plain, grouped = (
+        re.compile(extraction.phrase_pattern(*names, by_initial=by_initial), re.IGNORECASE) for by_initial in (False, True)
+    )
+    phrases = [phrase for name in names for phrase in extraction.phrases()[name]]
+    for phrase in ("ANSWER", "anſwer", "optıon: B", "OPTİON", "answers are", "的答案", "yanit", "AnKara", "ans.", *phrases):
+        text = f"The {phrase} is {phrase.upper()}."
+        assert [match.span() for match in grouped.finditer(text)] == [match.span() for match in plain.finditer(text)]

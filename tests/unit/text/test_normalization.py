@@ -1,10 +1,13 @@
 """Passes of the normalisation, each alone on its example."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from bert_judge.text.normalization import CASED_PASSES, SEPARATING_PASSES, SYMBOL_PASSES, NormalizationPass
+from bert_judge.text import MAX_REMEMBERED_CHARACTERS, REMEMBERED_TEXTS, normalization, remember
+from bert_judge.text.normalization import CASED_PASSES, SEPARATING_PASSES, SYMBOL_PASSES, NormalizationPass, normalize_words
 
-PROTECTED = {0xE000 + position: mark for position, mark in enumerate(".-/+#*!'()[]{}^")}
+PROTECTED = {0x86 + position: mark for position, mark in enumerate(".-/+#*!'()[]{}^")}
 PASSES = (*CASED_PASSES, *SEPARATING_PASSES, *SYMBOL_PASSES)
 
 
@@ -18,3 +21,34 @@ def test_a_pass_changes_its_example(step: NormalizationPass) -> None:
 
 def test_passes_have_different_names() -> None:
     assert len({step.name for step in PASSES}) == len(PASSES)
+
+
+@given(st.text(st.characters(max_codepoint=0x300)))
+def test_texts_of_one_byte_per_character_are_separated_alike(text: str) -> None:
+    assert normalization._separate(text) == text.translate(normalization._SEPARATORS)
+
+
+@pytest.mark.parametrize("mark", [chr(code) for code in PROTECTED])
+def test_a_control_character_in_a_text_is_no_symbol(mark: str) -> None:
+    assert normalize_words(f"x{mark}y") == ["x", "y"]
+
+
+def test_words_of_a_text_are_a_new_list_each_time() -> None:
+    normalize_words("Mont Blanc").append("x")
+    assert normalize_words("Mont Blanc") == ["mont", "blanc"]
+
+
+def test_the_last_texts_are_remembered_unless_they_are_long() -> None:
+    calls = []
+
+    @remember
+    def measure(text: str) -> int:
+        calls.append(text)
+        return len(text)
+
+    texts = ["a", *map(str, range(REMEMBERED_TEXTS)), "a"]
+    assert list(map(measure, [*texts, "a"])) == [*map(len, texts), 1]
+    assert calls == texts
+    long = "x" * (MAX_REMEMBERED_CHARACTERS + 1)
+    measure(long), measure(long)
+    assert calls[len(texts) :] == [long, long]

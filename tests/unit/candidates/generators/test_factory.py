@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from helpers import tiny_models
+import tiny_models
 from pydantic import TypeAdapter
 
 from bert_judge import plan, tables

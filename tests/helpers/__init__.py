@@ -1,1 +1,0 @@
-"""What several tests need: models, servers, files, tables and runs of the workflow."""
