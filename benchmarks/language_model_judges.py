@@ -32,12 +32,13 @@ from bert_judge import tables
 from bert_judge.assets.prepare import load_manifest, prepare
 from bert_judge.candidates.generators.hf import HFGenerator
 from bert_judge.config.models import HFModel, JudgeTuning, Training
-from bert_judge.judges.llm.fine_tuned import DEFAULTS, FineTunedJudge, to_rows, train_judge
+from bert_judge.judges.llm.fine_tuned import DEFAULTS, FineTunedJudge, to_rows
 from bert_judge.judges.pairwise import fine_tuned as pairs_of_models
 from bert_judge.judges.pairwise.llm import PairLLMJudge
 from bert_judge.judges.pairwise.rules import PairRuleJudge
-from bert_judge.judges.pairwise.train import to_pairs, train_pair_judge
+from bert_judge.judges.pairwise.train import to_pairs
 from bert_judge.judges.protocol import PairJudge
+from bert_judge.judges.registry import TrainingContext, train_judge
 from bert_judge.runtime.keyed_random import fraction
 from bert_judge.statistics import metrics
 from bert_judge.tables import question_point
@@ -147,7 +148,8 @@ def measure_pairwise(options: argparse.Namespace, base: Path) -> pd.DataFrame:
         test = testing if has_references else without
         folder, spec = training_folder(options, "pairwise", settings)
         if not (folder / "judge.json").is_file():
-            pairs_of_models.train_judge({**spec, "pairs": list(PAIR_FILES)}, [path], base, folder, folder / "work")
+            inputs = {"pairs": [path], "backbone": base}
+            train_judge(TrainingContext({**spec, "pairs": list(PAIR_FILES)}, inputs, folder, folder / "work"))
         judge = pairs_of_models.FineTunedPairJudge.load(folder, "mine", pairs_of_models.DEFAULTS)
         results.append({**compare(name, judge, test), "tokens/s in training": tokens_per_second(folder)})
     return pd.DataFrame(results)
@@ -237,7 +239,8 @@ def train_and_test(options: argparse.Namespace, base: Path, name: str, rows: pd.
         is_held_out = rows["question"].map(lambda question: fraction("held out", question)) < 0.1
         files = [write_dataset(rows[~is_held_out], folder, "train"), write_dataset(rows[is_held_out], folder, "held_out")]
         (folder / "summary.json").write_text('{"simulated": 0}')
-        train_judge({**spec, "dataset": name}, *files, folder / "summary.json", base, folder, folder / "work")
+        inputs = dict(zip(("train", "validation", "summary", "backbone"), (*files, folder / "summary.json", base), strict=True))
+        train_judge(TrainingContext({**spec, "dataset": name}, inputs, folder, folder / "work"))
     table = test(options, FineTunedJudge.load(folder, "mine", DEFAULTS))
     return table.assign(**{"tokens/s in training": [tokens_per_second(folder)] + [None] * (len(table) - 1)})
 
@@ -263,8 +266,9 @@ def measure_baselines(options: argparse.Namespace, base: Path) -> pd.DataFrame:
     tables.write(training, path, tables.PAIRS, {})
     if not (folder / "judge.json").is_file():
         prepare({"repository": "minilm", "revision": None, "remote_code": False}, encoder)
-        spec = {"judge": "encoder", "pairs": list(PAIR_FILES), "max_length": 192, "validation_fraction": 0.15}
-        train_pair_judge({**spec, "training": Training().model_dump()}, [path], encoder, folder, folder / "work")
+        spec = {"judge": "encoder", "kind": "pairwise", "pairs": list(PAIR_FILES), "max_length": 192, "validation_fraction": 0.15}
+        inputs = {"pairs": [path], "backbone": encoder}
+        train_judge(TrainingContext({**spec, "training": Training().model_dump()}, inputs, folder, folder / "work"))
     pairs = compare("trained encoder", PairEncoderJudge(folder), testing)
     print(pd.DataFrame([pairs]).round(3).to_markdown(index=False))
     return test(options, load_judges(["general"])[0].judge)

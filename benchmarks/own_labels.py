@@ -16,7 +16,6 @@ labels, `--draws` times. Prints the mean accuracy over the draws, and that of th
 from __future__ import annotations
 
 import argparse
-import copy
 import subprocess
 import sys
 from dataclasses import replace
@@ -121,7 +120,7 @@ def recalibrations(
         accuracies = []
         for draw in range(options.draws):
             rows = labelled.sample(count, random_state=options.seed + draw)
-            judge.checkpoint.metadata, judge.trees = copy.deepcopy(metadata), trees
+            judge.checkpoint.metadata, judge.trees = metadata, trees
             fitted = judge.recalibrate(*human_agreement.columns(rows), rows["label"].tolist())
             accuracies.append(100 * float(((fitted["slope"] * logits + fitted["offset"] >= 0) == labels).mean()))
         cells = {"before": before, "recalibrated": float(np.mean(accuracies)), "worst draw": min(accuracies)}

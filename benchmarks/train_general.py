@@ -191,19 +191,18 @@ def train(run: Run, spec: Spec, num_folds: int, cores: int, output: Path | None)
     judge = BERTJudge(train_encoder(spec, start, draw_rows(data.train, pairs.train, old_sources, FINAL_MIX)))
     round_weights(judge.checkpoint.model)
     judge.trees = fit_trees(data.train, features)
-    metadata = judge.checkpoint.metadata
     validation = data.real_validation
     calibration = [*held_out, predict(judge, judge.trees, validation[validation["source"].isin(old_sources)])]
-    metadata.stacker = mean_weights(BERTJudge(start).checkpoint.metadata.stacker, fit_stacker(calibration))
+    weights = mean_weights(BERTJudge(start).checkpoint.metadata.stacker, fit_stacker(calibration))
     logits = [np.concatenate([getattr(part, name) for part in calibration]) for name in ("encoder", "trees")]
-    metadata.logit_bounds = stacker.fit_logit_bounds(*logits)
-    metadata.version, metadata.languages, metadata.spec = VERSION, LANGUAGES, dict(spec)
+    bounds = stacker.fit_logit_bounds(*logits)
+    judge.checkpoint.update(stacker=weights, logit_bounds=bounds, version=VERSION, languages=LANGUAGES, spec=dict(spec))
     set_rules(judge)
     set_policy(judge, data.train, data.validation)
     judge.save(output, int8=True)
     seen = pd.concat([data.train, data.validation])
     write_seen_rows(output, hash_rows(seen["question"], seen["candidate"]))
-    metrics = measure_unseen(pd.concat([part.rows for part in held_out]), *_labels_and_scores(held_out, metadata.stacker))
+    metrics = measure_unseen(pd.concat([part.rows for part in held_out]), *_labels_and_scores(held_out, weights))
     tables.write_json(output / METRICS, {**metrics, "training": {"rows": len(data.train)}})
 
 
@@ -232,12 +231,10 @@ def measure_unseen(rows: pd.DataFrame, labels: np.ndarray, scores: np.ndarray) -
 def set_rules(judge: BERTJudge) -> None:
     """Let the modules decide that may, with the verdicts that may, and weigh the others by their common error."""
     table = summarize(measure_modules(RULE_ROWS))
-    metadata = judge.checkpoint.metadata
-    metadata.rules = {}
+    rules: dict[str, list[str]] = {}
     for module, verdict in table.index[table["decides"]]:
-        metadata.rules.setdefault(module, []).append(verdict)
-    metadata.rule_logit = common_log_odds(table)
-    metadata.text_version = TEXT_VERSION
+        rules.setdefault(module, []).append(verdict)
+    judge.checkpoint.update(rules=rules, rule_logit=common_log_odds(table), text_version=TEXT_VERSION)
 
 
 def divide_sources(run: Run, num_folds: int, old_sources: Sequence[str]) -> list[list[str]]:

@@ -127,7 +127,7 @@ def _make_reader(
     detected = column_names.detect_columns(opened.path, others, columns, ("question",), sample=source.sample)
 
     def read_pair(record: Record) -> list[Answer]:
-        asked, right = (column_names.get_cell(record, detected.get(role, "")) for role in ("question", "references"))
+        asked, right = (values.get_cell(record, detected.get(role, "")) for role in ("question", "references"))
         question, references = parse_question(asked, is_conversation), tuple(values.parse_texts(right))
         texts = (values.parse_message(record.get(name), values.ASSISTANT) for name in PAIR_COLUMNS)
         models = (values.parse_text(record.get(name) or "") for name in ("model_a", "model_b"))

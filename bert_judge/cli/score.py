@@ -33,7 +33,6 @@ from bert_judge.cli.options import (
     without_none,
 )
 from bert_judge.cli.terminal import console, echo, format_interval, format_number, format_percent, log, make_table, progress
-from bert_judge.importers import column_names
 from bert_judge.importers.answers import NO_REFERENCE, RecordReader, SkippedRecord, find_suspicious_input
 from bert_judge.importers.companion_files import CompanionFiles, JoiningReader
 from bert_judge.importers.frameworks import NEEDS_REFERENCES, AnswerFile, convert_to_rows, open_answers
@@ -273,7 +272,7 @@ def _make_group_reader(source: RowFile, reader: RecordReader, by: str | None) ->
         raise InputError(f"--by {by}: no such column; available: {', '.join(map(repr, columns[:40]))}")
 
     def group_of(record: Record) -> str:
-        cell = (companion.find_companion(record) or {}).get(by) if companion else column_names.get_cell(record, by)
+        cell = (companion.find_companion(record) or {}).get(by) if companion else values.get_cell(record, by)
         return str(cell) if isinstance(cell, dict | list) else values.parse_text(cell)
 
     return group_of

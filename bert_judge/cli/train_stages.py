@@ -18,8 +18,9 @@ from bert_judge.evaluation.agreement import MAJORITY
 from bert_judge.evaluation.pairs.agreement import import_pairs
 from bert_judge.evaluation.standings import build_standings
 from bert_judge.importers import files
+from bert_judge.judges import registry
 from bert_judge.judges.model_card import markdown_table
-from bert_judge.judges.registry import LoadContext
+from bert_judge.judges.registry import LoadContext, TrainingContext
 from bert_judge.labels.judge_loading import RULES
 from bert_judge.labels.stage import loaded_judge
 from bert_judge.plan import Plan
@@ -109,15 +110,9 @@ def train_on_pairs(raw: Mapping[str, Any], judge: str, work: Path) -> tuple[Path
     prepare(planned.assets[f"judge-{judge}"], start)
     rows = tables.fingerprint(tables.read(parts[TRAIN], tables.PAIRS))
     folder = work / "judges" / resume.content_key(tables.canonical(spec), load_manifest(start).revision, rows)
-    if not (folder / "judge.json").is_file():
-        if "base" in spec:
-            from bert_judge.judges.pairwise.fine_tuned import train_judge as fine_tune
-
-            fine_tune(spec, [parts[TRAIN]], start, folder, work / "training")
-        else:
-            from bert_judge.judges.pairwise.train import train_pair_judge
-
-            train_pair_judge(spec, [parts[TRAIN]], start, folder, work / "training")
+    if not registry.is_trained_judge(folder):
+        inputs = {"pairs": [parts[TRAIN]], "backbone": start}
+        registry.train_judge(TrainingContext(spec, inputs, folder, work / "training"))
     context = LoadContext(planned.preferences_spec(judge, TEST), {"checkpoint": str(folder / "judge.json")}, {})
     judges = {judge: planned.kind_of(judge).load(context), LONGER: PairRuleJudge(LONGER)}
     measures = {name: measure(loaded, to_pairs(test), test["target"].to_numpy()) for name, loaded in judges.items()}
@@ -215,10 +210,8 @@ class _Run(FileRun):
 
     def train_judge(self) -> Path:
         """Train the judge, unless an earlier call has, and return its folder."""
-        train_rows, validation_rows, weak_rows = (
-            self.work / f"{split}.parquet" for split in ("train", "validation", "validation_weak")
-        )
-        parts, summary, backbone = [train_rows, validation_rows, weak_rows], self.work / "summary.json", self.work / "backbone.json"
+        train_rows, validation_rows, weak_rows, summary = (self.work / name for name in registry.DATASET_FILES)
+        parts, backbone = [train_rows, validation_rows, weak_rows], self.work / "backbone.json"
         answers, labels = self.paths("answers", TRAIN), self.paths(LABELS, TRAIN)
         build_dataset(self.plan.dataset_spec(FILE), answers, labels, train_rows, validation_rows, weak_rows, summary)
         check_overlap(self.plan.overlap_spec(FILE, TEST), parts, {TEST: self.path("task", TEST)}, self.work / "overlap.json")
@@ -226,18 +219,9 @@ class _Run(FileRun):
         spec = self.plan.training_spec(self.judge)
         rows = (tables.fingerprint(tables.read(part, tables.DATASET)) for part in parts)
         folder = self.work / "judges" / resume.content_key(tables.canonical(spec), load_manifest(backbone).revision, *rows)
-        if (folder / "judge.json").is_file():
-            return folder
-        training = self.work / "training"
-        # Only now: both load torch.
-        if spec["kind"] == "llm":
-            from bert_judge.judges.llm.fine_tuned import train_judge as fine_tune
-
-            fine_tune(spec, train_rows, validation_rows, summary, backbone, folder, training)
-        else:
-            from bert_judge.judges.bert.train import train_judge
-
-            train_judge(spec, train_rows, validation_rows, weak_rows, summary, backbone, folder, training)
+        if not registry.is_trained_judge(folder):
+            inputs = {path.stem: path for path in (*parts, summary, backbone)}
+            registry.train_judge(TrainingContext(spec, inputs, folder, self.work / "training"))
         return folder
 
     def measure(self, folder: Path) -> TrainedJudge:

@@ -10,7 +10,7 @@ uncalibrated. A folder with neither is a backbone and gets a new head.
 from __future__ import annotations
 
 import logging
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -75,9 +75,9 @@ class LogitBounds:
         return low, mean, high
 
 
-@dataclass
+@dataclass(frozen=True)
 class JudgeMetadata:
-    """The content of `judge.json`.
+    """The content of `judge.json`; `Checkpoint.update` replaces it.
 
     Attributes:
         temperature: divides the encoder's logit; 1.0 is uncalibrated.
@@ -152,6 +152,10 @@ class Checkpoint:
         from bert_judge.encoder.torch_model import max_input_length
 
         return max_input_length(self.model)
+
+    def update(self, **changes: Any) -> None:
+        """Replace the metadata by one with these values of attributes of `JudgeMetadata`."""
+        self.metadata = replace(self.metadata, **changes)
 
     @property
     def num_parameters(self) -> int:

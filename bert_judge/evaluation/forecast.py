@@ -71,41 +71,24 @@ def forecast(plan: Plan, pending: Iterable[str], results: str | Path = "results"
     results = Path(results)
     missing = [match for path in pending if (match := TABLE_PATH.fullmatch(path.removeprefix("results/")))]
     work = []
+
+    def add(component: str, output: str, pairs: Sequence[tuple[str, str]], gpus: int, measured: Rates, estimated: Rates) -> None:
+        rates = estimated if measured == Rates() else measured
+        rows = _count_rows(plan, pairs, results)
+        work.append(PendingWork(component=component, output=output, tables=len(pairs), rows=rows, gpus=gpus, rates=rates))
+
     for model, entry in plan.models.items():
         pairs = [(model, m["task"]) for m in missing if m["model"] == model and not m["judge"]]
         if pairs and not isinstance(entry, SimulatedModel | ImportedModel):
             timings = generation_timings(results, model) if isinstance(entry, VLLMModel) else None
-            rates = _mean_rates(results / "candidates" / model, timings)
-            if rates == Rates():
-                rates = _estimate_rates(entry, QUESTION_TOKENS, min(ANSWER_TOKENS, entry.max_new_tokens))
-            work.append(
-                PendingWork(
-                    component=model,
-                    output="answers",
-                    tables=len(pairs),
-                    rows=_count_rows(plan, pairs, results),
-                    gpus=_num_gpus(entry),
-                    rates=rates,
-                )
-            )
+            estimated = _estimate_rates(entry, QUESTION_TOKENS, min(ANSWER_TOKENS, entry.max_new_tokens))
+            add(model, "answers", pairs, _num_gpus(entry), _mean_rates(results / "candidates" / model, timings), estimated)
     for judge, block in plan.config.judges.items():
         pairs = [(m["model"], m["task"]) for m in missing if m["judge"] == judge]
         # Judges that run neither a language model nor an encoder take no time worth a forecast.
         if pairs and any(getattr(block, name, None) for name in ("model", "checkpoint", "backbone")):
-            rates = _mean_rates(results / "labels" / judge)
-            if rates == Rates():
-                rates = _estimate_judge_rates(block)
-            rows_left = _count_rows(plan, pairs, results)
-            work.append(
-                PendingWork(
-                    component=judge,
-                    output="verdicts",
-                    tables=len(pairs),
-                    rows=rows_left,
-                    gpus=plan.kind_of(judge).gpus(block),
-                    rates=rates,
-                )
-            )
+            gpus = plan.kind_of(judge).gpus(block)
+            add(judge, "verdicts", pairs, gpus, _mean_rates(results / "labels" / judge), _estimate_judge_rates(block))
     return work
 
 

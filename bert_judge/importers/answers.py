@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from bert_judge.importers import options as option_lists
-from bert_judge.importers.column_names import MARK, OPTION, are_marked, get_cell, reference_separator
+from bert_judge.importers.column_names import MARK, OPTION, are_marked, reference_separator
 from bert_judge.tables import question_stem
 from bert_judge.tables.readers import values
 from bert_judge.tables.readers.rows import Record
@@ -103,12 +103,12 @@ def make_column_reader(
     labels = {role.removeprefix(OPTION): column for role, column in columns.items() if role.startswith(OPTION)}
 
     def cells_of(role: str) -> list[Any]:
-        return [cell for record in sample if (cell := get_cell(record, columns.get(role, ""))) is not None]
+        return [cell for record in sample if (cell := values.get_cell(record, columns.get(role, ""))) is not None]
 
     encoded = {role for role in columns if is_csv and _are_json_texts(cells_of(role))}
 
     def cell_of(record: Record, role: str) -> Any:
-        cell = get_cell(record, columns[role]) if role in columns else None
+        cell = values.get_cell(record, columns[role]) if role in columns else None
         return _optional(_parse_json, cell, cell) if role in encoded else cell
 
     def options_of(record: Record) -> option_lists.Options | None:

@@ -23,8 +23,8 @@ class UnusableRow(Exception):
     """A row that no question can be made from, although the column mapping is right. The message gives the reason."""
 
 
-def get_cell(row: SourceRow, name: str) -> Any:
-    """Return the value of a column; `a.b` is the member `b` of column `a`, for a list of structures the list of their members."""
+def require_cell(row: SourceRow, name: str) -> Any:
+    """Return the cell of a column that must exist; `a.b` is the member `b` of `a`, for a list of structures the list of theirs."""
     if name in row:
         return row[name]
     value: Any = row
@@ -115,8 +115,8 @@ def without_unit(answer: str) -> list[str]:
 def drop_answers(cell: Any) -> Iterator[str]:
     """Yield the text of each answer of a cell with one or several annotators' answers (DROP); a list of spans is one answer."""
     for answer in _split_answers(cell):
-        number, date = get_cell(answer, "number"), get_cell(answer, "date") or {}
-        spans = parse_texts(get_cell(answer, "spans") or [], "list of spans")
+        number, date = require_cell(answer, "number"), require_cell(answer, "date") or {}
+        spans = parse_texts(require_cell(answer, "spans") or [], "list of spans")
         if number not in (None, ""):
             yield from number_forms(parse_text(number, "number"))
         elif spans:
@@ -129,7 +129,7 @@ def _split_answers(cell: Any) -> Iterator[Mapping[str, Any]]:
     """Yield the answers of a list of structures, or of a structure of lists, as older versions of `datasets` store it."""
     if isinstance(cell, list):
         yield from cell
-    elif isinstance(number := get_cell(cell or {}, "number") if cell else None, list):
+    elif isinstance(number := require_cell(cell or {}, "number") if cell else None, list):
         for index in range(len(number)):
             yield {key: _get_item(cell[key], index) for key in ("number", "date", "spans")}
     elif cell:

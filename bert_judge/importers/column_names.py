@@ -22,7 +22,7 @@ from bert_judge.importers.name_words import (
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import values
 from bert_judge.tables.readers.rows import Record
-from bert_judge.tables.readers.values import get_path
+from bert_judge.tables.readers.values import get_cell
 
 log = logging.getLogger(__name__)
 
@@ -331,11 +331,6 @@ def _label_columns(columns: Sequence[str], detected: Mapping[str, str]) -> list[
     # A column `score` is rather that of another judge.
     names = {*vocabulary()["names"]["label"], *vocabulary()["verdicts"]} - {"score"}
     return [name for name in columns if normalize(name) in names and name not in detected.values()]
-
-
-def get_cell(record: Record, column: str) -> Any:
-    """Return the cell of a column, or the member of nested objects under a dotted name; None if there is none."""
-    return get_path(record, *([column] if column in record else column.split(".")))
 
 
 def are_marked(cells: Sequence[Any]) -> bool:

@@ -107,10 +107,10 @@ class JoiningReader:
         return self.rows.get(self._key_of(record))
 
     def _key_of(self, record: Record) -> str:
-        return _parse_key(column_names.get_cell(record, self.key))
+        return _parse_key(values.get_cell(record, self.key))
 
     def _question_of(self, record: Record, is_conversation: bool = False) -> str:
-        return parse_question(column_names.get_cell(record, self.columns.get("question", "")), is_conversation)
+        return parse_question(values.get_cell(record, self.columns.get("question", "")), is_conversation)
 
 
 def _find_ids(columns: Sequence[str]) -> dict[str, str]:
@@ -150,7 +150,7 @@ def _parsed_rows(source: RowFile, key: str | None = None, with_column: str | Non
     read_answers = make_column_reader(columns | {"candidate": _NO_ANSWER}, source.holds_texts, source.sample)
 
     def parse(record: Record) -> Record:
-        if not values.parse_texts(column_names.get_cell(record, columns["references"])):
+        if not values.parse_texts(values.get_cell(record, columns["references"])):
             return {"question": "", "references": []}
         answer = read_answers({**record, _NO_ANSWER: ""})[0]
         return {"question": answer.question, "references": list(answer.references)}
@@ -158,9 +158,9 @@ def _parsed_rows(source: RowFile, key: str | None = None, with_column: str | Non
     for location, record in source.records():
         row = values.parse_cell(path, location, columns["references"], parse, record)
         if key is not None:
-            row = {**row, "key": values.parse_cell(path, location, key, _parse_key, column_names.get_cell(record, key))}
+            row = {**row, "key": values.parse_cell(path, location, key, _parse_key, values.get_cell(record, key))}
         if with_column is not None:
-            row = {**row, with_column: column_names.get_cell(record, with_column)}
+            row = {**row, with_column: values.get_cell(record, with_column)}
         yield location, row
 
 

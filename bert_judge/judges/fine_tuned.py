@@ -15,7 +15,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,16 +24,18 @@ from transformers import AutoTokenizer
 
 from bert_judge import tables
 from bert_judge.assets.model_files import hash_files
-from bert_judge.assets.prepare import Manifest, folder_revision, resolve_model
+from bert_judge.assets.prepare import Manifest, folder_revision, load_manifest, resolve_model
 from bert_judge.candidates.generators.protocol import Completion, Generator
 from bert_judge.candidates.generators.tokenization import PromptEncoder
 from bert_judge.config.models import HFModel, JudgeTuning
 from bert_judge.encoder.encoding import fair_lengths
-from bert_judge.encoder.judge_folder import JUDGE_FILE
+from bert_judge.encoder.judge_folder import JUDGE_FILE, METRICS
 from bert_judge.judges.model_card import markdown_table, metrics_table, write_model_card
 from bert_judge.judges.prompted import NO_VERDICT, Case, PromptedJudge, Reading, RenderedCandidate, Reply, ReplyFormat
+from bert_judge.judges.registry import TrainingContext
 from bert_judge.runtime.errors import InputError
 
+Judge = TypeVar("Judge", bound="FineTuned[Any]")
 VERDICT_HEADING = "Verdict:\n"
 # Room for the verdict, tokens of a text that a cut leaves at least, and longest explanation.
 VERDICT_TOKENS, MIN_TOKENS, MAX_REASON_TOKENS = 4, 16, 256
@@ -288,57 +290,80 @@ def use_bare_prompts(tokenizer: Any) -> None:
     ) + "{% for message in messages %}{{ message.content }}{% endfor %}"
 
 
-def train_model(
-    card: JudgeCard,
-    tuning: JudgeTuning,
-    base: Manifest,
-    write_examples: Callable[[PromptWriter], Sequence[tuple[str, str, str]]],
-    folder: Path,
-    work_folder: Path,
-) -> dict[str, float]:
-    """Train the model of a judge and write it into a folder, without its card; return metrics of the training.
+class FineTuning(Generic[Judge]):
+    """The training of a language model as a judge of one class, for answers and for pairs.
 
     Args:
-        base: manifest of the base model.
-        write_examples: returns (prompt, verdict, explanation) of each training row.
-        work_folder: keeps the checkpoints of exactly these rows and settings.
-
-    Raises:
-        InputError: the base model cannot be loaded, or the training diverges.
+        judge: the class of the judge.
+        settings: of the judge while it is calibrated and measured.
+        simulated: it learns from simulated answers.
     """
-    from bert_judge.candidates.generators.hf import load_model
-    from bert_judge.candidates.tuning import Example, merge_adapter, tune
 
-    settings = HFModel(generator="hf", model=card.base).model_dump()
-    loaded = load_model(folder.name, settings, base.path)
-    card.max_length = min(tuning.max_length, loaded.max_length or tuning.max_length)
-    tokenizer = loaded.tokenizer
-    use_bare_prompts(tokenizer)
-    encoder = PromptEncoder(folder.name, tokenizer, settings)
-    end = [min(loaded.eos_ids)] if loaded.eos_ids else []
-    # A reason keeps its beginning.
-    room = MAX_REASON_TOKENS - 1
-    examples = []
-    for prompt, verdict, text in write_examples(PromptWriter(tokenizer, card.max_length)):
-        explained = [*encoder.tokenize(f"\n{text}")[:room], *end] if text else []
-        card.explains = card.explains or bool(text)
-        examples.append(Example(encoder.encode(prompt)[0], [*encoder.tokenize(verdict), *explained]))
-    dtype = loaded.model.dtype
-    model, metrics = tune(loaded, examples, tuning, work_folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    for path in (*folder.glob("*.safetensors"), *folder.glob("*config.json"), folder / JUDGE_FILE):
-        path.unlink(missing_ok=True)
-    if tuning.method == "lora" and not tuning.merge:
-        config = model.peft_config["default"]
-        # The name that finds the base model on every machine.
-        config.base_model_name_or_path = card.base
-        config.revision = None if card.base_revision.startswith("local:") else card.base_revision
-        # It is trained in float32; the model that it is merged into is not.
-        model.to(dtype).save_pretrained(folder, save_embedding_layers=False)
-    else:
-        merge_adapter(model, dtype).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return metrics
+    def __init__(
+        self,
+        context: TrainingContext,
+        judge: type[Judge],
+        settings: Mapping[str, Any],
+        tuning: JudgeTuning,
+        simulated: bool = False,
+    ) -> None:
+        self.context, self.judge, self.settings, self.tuning = context, judge, settings, tuning
+        self.base, spec = load_manifest(context.inputs["backbone"]), dict(context.spec)
+        names = (spec["kind"], self.base.repository, self.base.revision, hash_weights(self.base))
+        self.card = JudgeCard(*names, tuning.max_length, simulated=simulated, spec=spec)
+
+    def run(
+        self, write_examples: Callable[[PromptWriter], Sequence[tuple[str, str, str]]], fingerprint: str
+    ) -> tuple[Judge, dict[str, float]]:
+        """Train the model, write it into the folder without its card, and return the judge and metrics of the training.
+
+        Args:
+            write_examples: returns (prompt, verdict, explanation) of each training row.
+            fingerprint: of these rows; the checkpoints of others are not resumed.
+
+        Raises:
+            InputError: the base model cannot be loaded, or the training diverges.
+        """
+        from bert_judge.candidates.generators.hf import load_model
+        from bert_judge.candidates.tuning import Example, merge_adapter, tune
+
+        folder, card, tuning = self.context.folder, self.card, self.tuning
+        settings = HFModel(generator="hf", model=card.base).model_dump()
+        loaded = load_model(folder.name, settings, self.base.path)
+        card.max_length = min(tuning.max_length, loaded.max_length or tuning.max_length)
+        tokenizer = loaded.tokenizer
+        use_bare_prompts(tokenizer)
+        encoder = PromptEncoder(folder.name, tokenizer, settings)
+        end = [min(loaded.eos_ids)] if loaded.eos_ids else []
+        # A reason keeps its beginning.
+        room = MAX_REASON_TOKENS - 1
+        examples = []
+        for prompt, verdict, text in write_examples(PromptWriter(tokenizer, card.max_length)):
+            explained = [*encoder.tokenize(f"\n{text}")[:room], *end] if text else []
+            card.explains = card.explains or bool(text)
+            examples.append(Example(encoder.encode(prompt)[0], [*encoder.tokenize(verdict), *explained]))
+        dtype = loaded.model.dtype
+        model, statistics = tune(loaded, examples, tuning, self.context.checkpoints(self.base.revision, fingerprint))
+        for path in (*folder.glob("*.safetensors"), *folder.glob("*config.json"), folder / JUDGE_FILE):
+            path.unlink(missing_ok=True)
+        if tuning.method == "lora" and not tuning.merge:
+            config = model.peft_config["default"]
+            # The name that finds the base model on every machine.
+            config.base_model_name_or_path = card.base
+            config.revision = None if card.base_revision.startswith("local:") else card.base_revision
+            # It is trained in float32; the model that it is merged into is not.
+            model.to(dtype).save_pretrained(folder, save_embedding_layers=False)
+        else:
+            merge_adapter(model, dtype).save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+        return self.judge.load(folder, card.spec["judge"], self.settings, card, self.base), statistics
+
+    def write(self, judge: Judge, result: Mapping[str, float], statistics: Mapping[str, float], data: str) -> None:
+        """Write metrics, model card and, last, judge.json of a calibrated judge; `data` names what it was trained on."""
+        folder, card = self.context.folder, judge.card
+        tables.write_json(folder / METRICS, {"validation": result, "training": statistics})
+        write_card(folder, card.spec["judge"], card, result, data, statistics)
+        card.write(folder)
 
 
 def write_card(

@@ -1,14 +1,19 @@
 """The model card, `README.md`, in the form that model hubs read: front matter, title, introduction, sections, specification."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jinja2
 import yaml
 
 from bert_judge import __version__, tables
+
+if TYPE_CHECKING:
+    from bert_judge.encoder.checkpoint import JudgeMetadata
 
 
 def write_model_card(
@@ -44,6 +49,19 @@ def write_model_card(
             blocks += [f"## {heading}", text]
     with tables.atomic(Path(folder) / "README.md") as temporary:
         temporary.write_text("\n\n".join(block.strip("\n") for block in blocks) + "\n", encoding="utf-8")
+
+
+def write_encoder_card(folder: Path, metadata: JudgeMetadata, introduction: str, tag: str) -> None:
+    """Write the card of a judge that is an encoder, of answers or of pairs."""
+    write_model_card(
+        folder,
+        title=metadata.spec["judge"],
+        introduction=introduction,
+        base_model=metadata.backbone,
+        pipeline_tag="text-classification",
+        tags=("evaluation", tag),
+        spec=metadata.spec,
+    )
 
 
 def render(template: str, **values: Any) -> str:

@@ -12,10 +12,10 @@ import json
 import pkgutil
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import bert_judge.judges
 from bert_judge import text
@@ -25,7 +25,7 @@ from bert_judge.runtime.package_data import read_yaml
 
 if TYPE_CHECKING:
     from bert_judge.config import Config, JudgeConfig, Model
-    from bert_judge.config.base import Block
+    from bert_judge.config.models import MicroBatches
 
 RESULTS = Path("results")
 # Written last: a folder without it is not a trained judge.
@@ -36,6 +36,7 @@ STAGE_VERSION = 2
 DATASET_FILES = ("train.parquet", "validation.parquet", "validation_weak.parquet", "summary.json")
 
 Spec = dict[str, Any]
+Settings = TypeVar("Settings", bound="MicroBatches")
 # (judge, model or selection of answers, task).
 LabelTable = tuple[str, str, str]
 # Name of an input → its file, or several.
@@ -94,7 +95,7 @@ class TrainingContext:
     Attributes:
         spec: `JudgeKind.training_spec`.
         inputs: the files of `JudgeKind.training_inputs`.
-        folder: folder of the judge, which exists.
+        folder: folder of the judge, which exists; gets its files, metrics.json, README.md and, last, judge.json.
         work_folder: keeps checkpoints until the judge is complete.
         block: the judge's block of the configuration, with the keys that the spec leaves out.
         check_device: raises `InputError` when a cluster job did not get its GPUs.
@@ -104,13 +105,20 @@ class TrainingContext:
     inputs: Mapping[str, Any]
     folder: Path
     work_folder: Path
-    block: Mapping[str, Any]
+    block: Mapping[str, Any] = field(default_factory=dict)
     check_device: Callable[[], None] = lambda: None
 
-    def run_time_settings(self, model: type[Block]) -> dict[str, Any]:
-        """Return the keys of the block's `training` that do not change results, such as the size of micro-batches."""
+    def settings(self, model: type[Settings]) -> Settings:
+        """Return the training settings of the spec, with those of the block that do not change results (micro-batches)."""
         settings = self.block.get("training", {})
-        return {key: settings[key] for key in model.run_time & settings.keys()}
+        return model.model_validate({**self.spec["training"], **{key: settings[key] for key in model.run_time & settings.keys()}})
+
+    def checkpoints(self, *content: str) -> Path:
+        """Return the folder of the checkpoints; those of another spec, backbone or other rows must not be resumed from."""
+        # Imported lazily: it loads pyarrow.
+        from bert_judge.runtime.resume import content_key
+
+        return self.work_folder / content_key(canonical(self.spec), *content)
 
 
 @dataclass(frozen=True)
@@ -416,7 +424,7 @@ def judge_file(judge: str, results: Path = RESULTS) -> str:
 
 def train_judge(context: TrainingContext) -> None:
     """Train and evaluate a judge, of any kind that learns from labels."""
-    kind = find(context.block["kind"])
+    kind = find(context.spec["kind"])
     context.folder.mkdir(parents=True, exist_ok=True)
     kind.train(context)
     kind.evaluate(context)

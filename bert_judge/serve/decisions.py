@@ -16,13 +16,13 @@ from typing import Any, NoReturn
 from pydantic import ValidationError
 
 from bert_judge.importers.answers import make_column_reader
-from bert_judge.importers.column_names import detect_columns, get_cell
+from bert_judge.importers.column_names import detect_columns
 from bert_judge.judges.protocol import Label
 from bert_judge.runtime.errors import InputError
 from bert_judge.serve.bodies import RowBody, check_items
 from bert_judge.serve.judge_pool import JudgePool
 from bert_judge.serve.limits import Limits, RequestRejected
-from bert_judge.tables.readers.values import UnreadableCell
+from bert_judge.tables.readers.values import UnreadableCell, get_cell
 
 ABILITY = (
     'this server answers whether a candidate agrees with a reference: a predicate or noul named "correct", or a choice between '

@@ -193,7 +193,9 @@ def map_rows(task: str, source: families.Source, rows: Iterable[LocatedRecord]) 
     for location, row in rows:
         total += 1
         try:
-            if not all(values.matches_filter(cells.get_cell(row, name), accepted) for name, accepted in source["where"].items()):
+            if not all(
+                values.matches_filter(cells.require_cell(row, name), accepted) for name, accepted in source["where"].items()
+            ):
                 continue
             samples = families.make_samples(source, row)
         except cells.UnusableRow as error:

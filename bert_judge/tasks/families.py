@@ -54,19 +54,19 @@ def _multiple_choice(source: Source, row: SourceRow) -> Iterator[Sample]:
 
 
 def _options(source: Source, row: SourceRow) -> tuple[list[str], list[str]]:
-    columns = [cells.get_cell(row, name) for name in source["columns"]["choices"]]
+    columns = [cells.require_cell(row, name) for name in source["columns"]["choices"]]
     members = cells.parse_list(columns[0], "list of options") if len(columns) == 1 else columns
     options = [cells.parse_optional_text(option, "option") for option in members]
     if source["columns"]["labels"] is None:
         return options, list(LETTERS[: len(options)])
-    labels = cells.parse_list(cells.get_cell(row, source["columns"]["labels"]), "list of labels")
+    labels = cells.parse_list(cells.require_cell(row, source["columns"]["labels"]), "list of labels")
     if len(labels) != len(options):
         raise UnusableRow(f"{len(options)} options with {len(labels)} labels")
     return options, [cells.parse_optional_text(label, "label") for label in labels]
 
 
 def _correct_option(source: Source, row: SourceRow, options: Sequence[str], labels: Sequence[str]) -> int:
-    answer = cells.get_cell(row, source["columns"]["answer"][0])
+    answer = cells.require_cell(row, source["columns"]["answer"][0])
     match source["answer_form"]:
         case "flags":
             correct = [index for index, flag in enumerate(cells.parse_list(answer, "list of flags")) if flag]
@@ -92,7 +92,7 @@ def _correct_option(source: Source, row: SourceRow, options: Sequence[str], labe
 
 def _reading(source: Source, row: SourceRow) -> Iterator[Sample]:
     context = _context(source, row)
-    question = cells.get_cell(row, source["columns"]["question"][0])
+    question = cells.require_cell(row, source["columns"]["question"][0])
     if isinstance(question, list):
         yield from _dialogue(source, row, context, question)
         return
@@ -101,7 +101,7 @@ def _reading(source: Source, row: SourceRow) -> Iterator[Sample]:
 
 
 def _dialogue(source: Source, row: SourceRow, context: str, turns: Sequence[Any]) -> Iterator[Sample]:
-    annotators = [cells.parse_list(cells.get_cell(row, name), "list of answers") for name in source["columns"]["answer"]]
+    annotators = [cells.parse_list(cells.require_cell(row, name), "list of answers") for name in source["columns"]["answer"]]
     history: list[str] = []
     for turn, cell in enumerate(turns):
         question = cells.parse_text(cell, "question")
@@ -142,13 +142,15 @@ _ANSWER_FORMS: Mapping[str, Callable[[str], list[str]]] = {
 
 
 def _question(source: Source, row: SourceRow) -> str:
-    texts = [text for name in source["columns"]["question"] for text in cells.parse_texts(cells.get_cell(row, name), "question")]
+    texts = [
+        text for name in source["columns"]["question"] for text in cells.parse_texts(cells.require_cell(row, name), "question")
+    ]
     return cells.parse_text(" ".join(texts), "question")
 
 
 def _context(source: Source, row: SourceRow) -> str:
     """Return the text above the question; members of several columns are joined pairwise: title and paragraph."""
-    columns = [cells.get_cell(row, name) for name in source["columns"]["context"]]
+    columns = [cells.require_cell(row, name) for name in source["columns"]["context"]]
     if len(columns) == 1:
         paragraphs = [_paragraph(text) for text in (columns[0] if isinstance(columns[0], list) else columns)]
     else:
@@ -166,7 +168,7 @@ def _paragraph(value: Any) -> str:
 def _references(source: Source, row: SourceRow) -> tuple[str, ...]:
     references: list[str] = []
     for name in source["columns"]["answer"]:
-        value = cells.get_cell(row, name)
+        value = cells.require_cell(row, name)
         if source["answer_form"] == "drop":
             references += cells.drop_answers(value)
         elif parse := _ANSWER_FORMS.get(source["answer_form"]):

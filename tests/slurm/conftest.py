@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import tiny_models
+from helpers import tiny_models
+from helpers.small_run import small_config
 from on_slurm import Cluster, OnSlurm
-from small_run import small_config
 
 CONFIGURATION = Path("/etc/slurm/slurm.conf")
 # How cluster.sh marks its own.

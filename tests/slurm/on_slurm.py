@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from workspace import PROJECT, Result, Workspace
+from helpers.workspace import PROJECT, Result, Workspace
 
 SCRIPT = Path(__file__).with_name("cluster.sh")
 # Longest time of a run, on a machine that is busy with other work.

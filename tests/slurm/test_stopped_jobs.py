@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import pandas as pd
 import pytest
+from helpers.workspace import Workspace
 from on_slurm import Cluster, OnSlurm, wait_for
-from workspace import Workspace
 
 from bert_judge.candidates.stage import SHARD_ROWS
 

@@ -330,7 +330,7 @@ def python_examples() -> Iterator[tuple[str, str, str]]:
             yield page, code, output
 
 
-@pytest.mark.parametrize(("page", "code", "output"), python_examples())
+@pytest.mark.parametrize(("page", "code", "output"), list(python_examples()))
 def test_python_examples_print_what_the_page_shows(page: str, code: str, output: str, capsys: pytest.CaptureFixture[str]) -> None:
     exec(compile(code, page, "exec"), {})
     assert_same(output, capsys.readouterr().out)

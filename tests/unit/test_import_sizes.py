@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from framework_files import (
+from helpers.framework_files import (
     jsonl,
     lm_eval_row,
     made,

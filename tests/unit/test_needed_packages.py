@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import needed_packages
 import pytest
+from helpers import needed_packages
 
 
 @pytest.mark.parametrize(("told", "outcome"), [("", pytest.skip.Exception), ("1", pytest.fail.Exception)])

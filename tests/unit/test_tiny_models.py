@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import tiny_models
 import torch
+from helpers import tiny_models
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from bert_judge.assets.prepare import load_manifest, prepare

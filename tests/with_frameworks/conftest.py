@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from needed_packages import need
+from helpers.needed_packages import need
 
 
 @pytest.fixture(autouse=True)

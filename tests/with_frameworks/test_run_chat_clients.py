@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from needed_packages import ALL_THERE, need
-from serve_clients import Exact, guarded, running
+from helpers.needed_packages import ALL_THERE, need
+from helpers.serve_clients import Exact, guarded, running
 
 from bert_judge.serve.limits import Limits
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import tiny_models
+from helpers import tiny_models
 
 from bert_judge.config import Input, Training
 from bert_judge.judges.bert.judge import BERTJudge

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from needed_packages import ALL_THERE, need
+from helpers.needed_packages import ALL_THERE, need
+from helpers.serve_clients import Exact, guarded, running
 from programs import ROOT
-from serve_clients import Exact, guarded, running
 
 from bert_judge.serve.limits import Limits
 

@@ -9,7 +9,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from framework_files import FIXTURES, document, read
+from helpers.framework_files import FIXTURES, document, read
 from programs import ROOT, run
 from typer.testing import CliRunner
 

@@ -7,8 +7,8 @@ import math
 from pathlib import Path
 
 import pytest
-import tiny_models
-from framework_files import read
+from helpers import tiny_models
+from helpers.framework_files import read
 from programs import ROOT, run
 
 from bert_judge.importers import frameworks

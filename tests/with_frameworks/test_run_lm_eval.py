@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tiny_models
 import yaml
-from framework_files import FIXTURES, jsonl, read
+from helpers import tiny_models
+from helpers.framework_files import FIXTURES, jsonl, read
 from programs import ROOT, run
 from typer.testing import CliRunner
 

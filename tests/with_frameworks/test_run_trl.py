@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import tiny_models
-from framework_files import jsonl
+from helpers import tiny_models
+from helpers.framework_files import jsonl
 from programs import ROOT, run
 
 pytestmark = pytest.mark.framework("trl")

@@ -12,9 +12,9 @@ from pathlib import Path
 import interrupted
 import numpy as np
 import pytest
-import tiny_models
 import torch
-from test_trainer import SETTINGS, problem
+from helpers import tiny_models
+from helpers.trainings import SETTINGS, problem
 from transformers import Trainer
 
 from bert_judge.encoder import checkpoint, trainer

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-import tiny_models
-from test_fine_tuned import ROW, train
+from helpers import tiny_models
+from helpers.trainings import ROW, train
 
 from bert_judge.assets.prepare import prepare
 from bert_judge.judges.llm.fine_tuned import DEFAULTS, FineTunedJudge

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import tiny_models
+from helpers import tiny_models
 
 from bert_judge.assets.prepare import resolve_model
 from bert_judge.candidates.generators.vllm import PYTHON

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from workspace import Workspace
+from helpers.workspace import Workspace
 
 from bert_judge import tables
 from bert_judge.judges.prompted import PROBABILITY

@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 import pytest
-import tiny_models
-from workspace import Workspace
+from helpers import tiny_models
+from helpers.workspace import Workspace
 
 pytestmark = [pytest.mark.vllm, pytest.mark.workflow]
 

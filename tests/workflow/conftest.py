@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-import tiny_models
-from small_run import small_config
-from workspace import Workspace
+from helpers import tiny_models
+from helpers.small_run import small_config
+from helpers.workspace import Workspace
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from workspace import PROJECT, Workspace
+from helpers.workspace import PROJECT, Workspace
 
 OUTER = """
 configfile: "config.yaml"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from workspace import Workspace, edited_library
+from helpers.workspace import Workspace, edited_library
 
 from bert_judge import tables
 from bert_judge.text import TEXT_VERSION

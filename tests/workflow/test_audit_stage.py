@@ -6,7 +6,7 @@ import csv
 
 import pandas as pd
 import pytest
-from workspace import Workspace
+from helpers.workspace import Workspace
 
 from bert_judge import tables
 from bert_judge.evaluation.audit import sampling

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from workspace import Workspace
+from helpers.workspace import Workspace
 
 pytestmark = pytest.mark.workflow
 

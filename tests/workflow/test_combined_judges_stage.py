@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from workspace import Workspace, edited_library
+from helpers.workspace import Workspace, edited_library
 
 from bert_judge.text import TEXT_VERSION
 

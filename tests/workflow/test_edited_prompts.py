@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from chat_server import serving
-from workspace import Workspace, edited_library
+from helpers.chat_server import serving
+from helpers.workspace import Workspace, edited_library
 
 from bert_judge.judges.llm.judge import INSTRUCTIONS
 from bert_judge.judges.llm.verdicts import POSITIVE

@@ -27,7 +27,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from workspace import PROJECT
+from helpers.workspace import PROJECT
 
 from bert_judge.assets.prepare import GENERAL_FOLDER
 

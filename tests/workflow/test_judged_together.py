@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from workspace import Workspace
+from helpers.workspace import Workspace
 
 TABLE = "results/labels/encoder/middling/other_test.parquet"
 TOGETHER = "Verdicts of encoder on a batch of tasks of {}"

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-import tiny_models
+from helpers import tiny_models
+from helpers.workspace import Workspace
 from safetensors.numpy import load_file
-from workspace import Workspace
 
 from bert_judge.candidates.stage import SHARD_ROWS
 from bert_judge.labels import stage

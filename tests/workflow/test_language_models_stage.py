@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-import tiny_models
+from helpers import tiny_models
+from helpers.workspace import Workspace
 from test_pairs_stage import LINES, table
-from workspace import Workspace
 
 from bert_judge import tables
 

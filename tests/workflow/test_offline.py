@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from workspace import Workspace
+from helpers.workspace import Workspace
 
 pytestmark = pytest.mark.workflow
 

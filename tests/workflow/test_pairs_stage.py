@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from workspace import Workspace
+from helpers.workspace import Workspace
 
 from bert_judge import tables
 

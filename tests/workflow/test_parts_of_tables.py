@@ -6,7 +6,7 @@ import json
 
 import pandas as pd
 import pytest
-from workspace import Workspace
+from helpers.workspace import Workspace
 
 TABLE = "results/labels/encoder/solid/mini_test.parquet"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import tiny_models
-from workspace import Workspace
+from helpers import tiny_models
+from helpers.workspace import Workspace
 
 from bert_judge import tables
 from bert_judge.judges.prompted import PROBABILITY

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from workspace import Workspace
+from helpers.workspace import Workspace
 
 pytestmark = pytest.mark.workflow
 

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from workspace import PROJECT, Workspace
+from helpers.workspace import PROJECT, Workspace
 
 KILLS = int(os.environ.get("BERT_JUDGE_KILLS", 0))
 SEED = int(os.environ.get("BERT_JUDGE_SEED", time.time_ns() % 100_000))

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import pytest
 import yaml
-from workspace import Workspace
+from helpers.workspace import Workspace
 
 from bert_judge import tables
 from bert_judge.evaluation.standings import SCHEMAS

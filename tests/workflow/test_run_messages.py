@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 
 import pytest
-from workspace import Workspace
+from helpers.workspace import Workspace
 
 pytestmark = pytest.mark.workflow
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from chat_server import ChatServer, serving
+from helpers.chat_server import ChatServer, serving
+from helpers.workspace import Workspace
 from test_kills import resumed
-from workspace import Workspace
 
 from bert_judge.candidates.stage import SHARD_ROWS
 

@@ -4,8 +4,8 @@ import tomllib
 from itertools import chain
 
 import pytest
+from helpers.workspace import PROJECT
 from packaging.requirements import Requirement
-from workspace import PROJECT
 
 DECLARED = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
 LISTS = [DECLARED["dependencies"], *DECLARED["optional-dependencies"].values()]

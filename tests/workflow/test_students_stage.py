@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tiny_models
+from helpers import tiny_models
+from helpers.workspace import Workspace
 from safetensors.numpy import load_file
 from test_kills import resumed
 from test_reruns import SUMMARY_JOBS
-from workspace import Workspace
 
 from bert_judge import tables
 

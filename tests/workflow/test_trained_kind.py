@@ -19,7 +19,7 @@ from bert_judge.judges.registry import JUDGE_FILE, RESULTS, Dependencies, Inputs
 from bert_judge.runtime.errors import ConfigError
 
 if TYPE_CHECKING:
-    from workspace import Workspace
+    from helpers.workspace import Workspace
 
 pytestmark = pytest.mark.workflow
 

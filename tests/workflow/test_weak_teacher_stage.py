@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from workspace import Workspace
+from helpers.workspace import Workspace
 
 from bert_judge import tables
 

@@ -117,13 +117,7 @@ class BertKind(JudgeKind):
         context.check_device()
         from bert_judge.judges.bert.train import train_judge
 
-        files, run_time = context.inputs, context.run_time_settings(Training)
-        train_judge(
-            context.spec,
-            *(files["train"], files["validation"], files["validation_weak"], files["summary"]),
-            *(files["backbone"], context.folder, context.work_folder),
-            run_time.get("micro_batch_size"),
-        )
+        train_judge(context)
 
     def label_rule(self, block: BertJudgeConfig) -> str:
         return "label_encoder"

@@ -17,7 +17,7 @@ from scipy.special import expit, logit
 from bert_judge.assets.prepare import GENERAL
 from bert_judge.config import Input, Training
 from bert_judge.encoder import checkpoint as checkpoints
-from bert_judge.encoder.checkpoint import StackerWeights
+from bert_judge.encoder.checkpoint import LogitBounds, StackerWeights
 from bert_judge.encoder.encoding import closest_references
 from bert_judge.encoder.inference import EncoderOutput, Engine
 from bert_judge.encoder.judge_folder import CHECKSUMS, TREES_FILE, find_folder, resolve_checkpoint, write_checksums
@@ -359,11 +359,11 @@ class BERTJudge:
         self.checkpoint.trained = True
         self.engine.stay_on_torch("a model that was trained in this process")
         metadata = self.checkpoint.metadata
-        if any(unfamiliar_text(text, metadata.languages) for text in texts.candidates):
-            metadata.languages = []
         self._prior = metadata.stacker
-        metadata.temperature, metadata.stacker, metadata.logit_bounds, metadata.version = 1.0, None, None, ""
-        metadata.partial_offset, metadata.text_version = None, TEXT_VERSION
+        is_familiar = not any(unfamiliar_text(text, metadata.languages) for text in texts.candidates)
+        languages = metadata.languages if is_familiar else []
+        uncalibrated: dict[str, Any] = {"temperature": 1.0, "stacker": None, "logit_bounds": None, "partial_offset": None}
+        self.checkpoint.update(**uncalibrated, languages=languages, version="", text_version=TEXT_VERSION)
         return statistics
 
     def calibrate(
@@ -390,23 +390,23 @@ class BERTJudge:
         texts = _normalize(questions, references, candidates)
         logits = self.engine.score(*texts, exact=True).logits
         encoder_metrics = classification_metrics(labels, expit(logits))
-        metadata = self.checkpoint.metadata
-        metadata.temperature, metadata.stacker, metadata.logit_bounds = stacker.fit_temperature(logits, labels), None, None
-        metadata.partial_offset = None
+        temperature = stacker.fit_temperature(logits, labels)
         components = {
             "accuracy_encoder": encoder_metrics["accuracy"],
             "ece_uncalibrated": encoder_metrics["ece"],
-            "temperature": metadata.temperature,
+            "temperature": temperature,
         }
-        tree_logits = None
-        if self.trees is not None:
-            tree_logits = self._predict_trees(texts)
-            self._fit_stacker(logits, tree_logits, labels, weak or CalibrationRows(), synthetic or CalibrationRows())
+        tree_logits = None if self.trees is None else self._predict_trees(texts)
+        weights, bounds = None, None
+        if tree_logits is not None:
+            weights, bounds = self._fit_stacker(logits, tree_logits, labels, weak, synthetic)
+        self.checkpoint.update(temperature=temperature, stacker=weights, logit_bounds=bounds, partial_offset=None)
+        if tree_logits is not None:
             components["accuracy_features"] = classification_metrics(labels, expit(tree_logits))["accuracy"]
             components["share_read"] = len(self._rows_for_encoder(tree_logits, self._logit_offsets(tree_logits))[0]) / len(logits)
         combined = self._combined_logits(logits, self._logit_offsets(tree_logits))
         if (lenient_labels := stacker.find_lenient_labels(labels)) is not None:
-            metadata.partial_offset = stacker.fit_partial_offset(combined, lenient_labels)
+            self.checkpoint.update(partial_offset=stacker.fit_partial_offset(combined, lenient_labels))
         scores = expit(combined)
         return {**classification_metrics(labels, scores, self.threshold), **components}, scores
 
@@ -428,15 +428,14 @@ class BERTJudge:
         y = np.asarray(labels, float)[rows]
         slope, offset = stacker.fit_recalibration(logits, y)
         metadata = self.checkpoint.metadata
+        partial_offset = None if metadata.partial_offset is None else slope * metadata.partial_offset
         if (lenient_labels := stacker.find_lenient_labels(y)) is not None:
-            metadata.partial_offset = stacker.fit_partial_offset(slope * logits + offset, lenient_labels)
-        elif metadata.partial_offset is not None:
-            metadata.partial_offset *= slope
+            partial_offset = stacker.fit_partial_offset(slope * logits + offset, lenient_labels)
         if metadata.stacker is None:
-            metadata.stacker, self.trees = StackerWeights(1 / metadata.temperature, 0.0, 0.0), Trees.empty()
-        metadata.stacker, metadata.version = metadata.stacker.rescale(slope, offset), ""
-        metadata.rule_logit *= slope
-        metadata.text_version = TEXT_VERSION
+            self.trees = Trees.empty()
+        weights = metadata.stacker or StackerWeights(1 / metadata.temperature, 0.0, 0.0)
+        scaled = {"rule_logit": slope * metadata.rule_logit, "partial_offset": partial_offset}
+        self.checkpoint.update(stacker=weights.rescale(slope, offset), **scaled, version="", text_version=TEXT_VERSION)
         before = classification_metrics(labels, prediction.scores, self.threshold)
         scores = prediction.scores.copy()
         distinct, codes = np.unique(np.asarray(questions, object), return_inverse=True)
@@ -464,7 +463,7 @@ class BERTJudge:
         _, rows, logits = self._calibrated_logits(questions, references, candidates)
         w = None if weights is None else np.asarray(weights, float)[rows]
         offset = stacker.fit_partial_offset(logits, np.asarray(lenient_labels, float)[rows], w)
-        self.checkpoint.metadata.partial_offset = offset
+        self.checkpoint.update(partial_offset=offset)
         return offset
 
     def _calibrated_logits(
@@ -481,21 +480,21 @@ class BERTJudge:
         logits: np.ndarray,
         tree_logits: np.ndarray,
         labels: Sequence[float],
-        weak: CalibrationRows,
-        synthetic: CalibrationRows,
-    ) -> None:
+        weak: CalibrationRows | None,
+        synthetic: CalibrationRows | None,
+    ) -> tuple[StackerWeights, LogitBounds | None]:
         all_logits, all_tree_logits, all_labels, weights = [logits], [tree_logits], [*labels], [1.0] * len(labels)
         for rows in (weak, synthetic):
-            if not rows.labels:
+            if rows is None or not rows.labels:
                 continue
             texts = _normalize(*rows[:3])
             all_logits.append(self.engine.score(*texts, exact=True).logits)
             all_tree_logits.append(self._predict_trees(texts))
             all_labels += rows.labels
             weights += rows.weights or [1.0] * len(rows.labels)
-        num_real = len(labels) + len(weak.labels)
+        num_real = len(labels) + (len(weak.labels) if weak else 0)
         encoder, trees = np.concatenate(all_logits), np.concatenate(all_tree_logits)
-        self.checkpoint.metadata.logit_bounds = stacker.fit_logit_bounds(encoder, trees)
+        bounds = stacker.fit_logit_bounds(encoder, trees)
         if self._prior is not None:
             # A few validation rows say less about the weights than the judge that training started from.
             n = len(labels)
@@ -503,7 +502,7 @@ class BERTJudge:
             all_labels = [*expit(self._prior.combine(logits, tree_logits)).tolist(), *all_labels]
             weights = [*[PRIOR_ROWS / n] * n, *weights]
             num_real += n
-        self.checkpoint.metadata.stacker = stacker.fit_stacker(encoder, trees, all_labels, weights, num_real)
+        return stacker.fit_stacker(encoder, trees, all_labels, weights, num_real), bounds
 
     def save(self, folder: str | Path, int8: bool = False) -> None:
         """Write weights, trees, tokenizer and, last, judge.json; see `Checkpoint.save`. With `int8`, for a judge that is

@@ -10,52 +10,39 @@ import numpy as np
 import pandas as pd
 
 from bert_judge import tables
-from bert_judge.assets.prepare import folder_revision, load_manifest
+from bert_judge.assets.prepare import Manifest, folder_revision, load_manifest
 from bert_judge.config import Input, Training
 from bert_judge.encoder.checkpoint import JudgeMetadata
 from bert_judge.encoder.judge_folder import JUDGE_FILE, METRICS, hash_rows, read_seen_rows, write_seen_rows
 from bert_judge.encoder.weights import WEIGHTS_FILE
 from bert_judge.judges.bert.judge import BERTJudge, CalibrationRows
-from bert_judge.judges.model_card import markdown_table, metrics_table, render, write_model_card
+from bert_judge.judges.model_card import markdown_table, metrics_table, render, write_encoder_card
+from bert_judge.judges.registry import TrainingContext
 from bert_judge.perturbations.augmentation import SYNTHETIC, augment
-from bert_judge.runtime import resume
 
 log = logging.getLogger(__name__)
+# Of the model card.
+TAG = "answer-equivalence"
 
 
-def train_judge(
-    spec: Mapping[str, Any],
-    train: str | Path,
-    validation: str | Path,
-    validation_weak: str | Path,
-    summary: str | Path,
-    backbone: str | Path,
-    folder: str | Path,
-    work_folder: str | Path,
-    micro_batch_size: int | None = None,
-) -> None:
+def train_judge(context: TrainingContext) -> None:
     """Train and calibrate a judge, or only recalibrate one (`recalibrate` of the spec); write it with its model card.
 
-    Args:
-        train, validation, validation_weak: dataset tables. Temperature and metrics are fitted on `validation`, the stacker on
-            `validation_weak` and augmented rows too.
-        folder: gets weights, tokenizer, metrics.json, README.md (the model card) and, last, judge.json.
-        work_folder: holds the training checkpoints until the judge is complete.
+    Temperature and metrics are fitted on the validation rows, the stacker on `validation_weak` and augmented rows too.
     """
-    folder, manifest = Path(folder), load_manifest(backbone)
-    train_rows, validation_rows = tables.read(train, tables.DATASET), tables.read(validation, tables.DATASET)
+    spec, inputs, folder = context.spec, context.inputs, context.folder
+    manifest = load_manifest(inputs["backbone"])
+    train_rows, validation_rows = (tables.read(inputs[name], tables.DATASET) for name in ("train", "validation"))
     if spec["recalibrate"]:
         rows = pd.concat([train_rows, validation_rows])
-        recalibrate_judge(spec, rows[~rows["model"].str.startswith(SYNTHETIC)], backbone, folder)
+        recalibrate_judge(spec, rows[~rows["model"].str.startswith(SYNTHETIC)], inputs["backbone"], folder)
         return
     judge = BERTJudge(manifest.path, input=Input.model_validate(spec["input"]))
-    # Other rows or another spec must not resume from these checkpoints.
-    key = resume.content_key(tables.canonical(spec), manifest.revision, tables.fingerprint(train_rows))
-    training = Training.model_validate({**spec["training"], "micro_batch_size": micro_batch_size})
+    checkpoints = context.checkpoints(manifest.revision, tables.fingerprint(train_rows))
     labels, weights = train_rows["label"].tolist(), train_rows["weight"].tolist()
-    statistics = judge.fit(*_texts(train_rows), labels, weights, training, spec["features"], Path(work_folder) / key)
-    dataset = json.loads(tables.provenance(train)["spec"])
-    weak_rows = tables.read(validation_weak, tables.DATASET)
+    statistics = judge.fit(*_texts(train_rows), labels, weights, context.settings(Training), spec["features"], checkpoints)
+    dataset = json.loads(tables.provenance(inputs["train"])["spec"])
+    weak_rows = tables.read(inputs["validation_weak"], tables.DATASET)
     synthetic_rows = augment(validation_rows.drop(columns="weight"), dataset["augment"], dataset["seed"])
     metrics, _ = judge.calibrate(
         *_texts(validation_rows),
@@ -65,20 +52,15 @@ def train_judge(
     )
     _warn_if_encoder_is_useless(spec["judge"], metrics)
     log.info("validation: %s", {key: round(value, 4) for key, value in metrics.items()})
-    metadata = judge.checkpoint.metadata
-    metadata.backbone, metadata.backbone_revision, metadata.spec = manifest.repository, manifest.revision, dict(spec)
-    folder.mkdir(parents=True, exist_ok=True)
-    # Without judge.json the folder does not count as a judge until all other files are written.
-    (folder / JUDGE_FILE).unlink(missing_ok=True)
-    counts = json.loads(Path(summary).read_text())
-    metadata.simulated = bool(counts["simulated"])
+    counts = json.loads(Path(inputs["summary"]).read_text())
+    judge.checkpoint.update(simulated=bool(counts["simulated"]))
+    metadata = _describe_origin(judge, spec, manifest, folder)
     row_counts = {"rows": len(train_rows), "rows_weakly_labelled": counts["weak_teacher"]}
     tables.write_json(folder / METRICS, {"validation": metrics, "training": {**row_counts, **statistics}})
     seen = pd.concat([train_rows, validation_rows, weak_rows])
     _record_seen_rows(folder, seen, manifest.path)
-    _write_card(folder, metadata, _describe_training(metadata, metrics, dataset, counts))
+    write_encoder_card(folder, metadata, _describe_training(metadata, metrics, dataset, counts), TAG)
     judge.save(folder)
-    resume.clear(work_folder)
 
 
 def recalibrate_judge(spec: Mapping[str, Any], rows: pd.DataFrame, backbone: str | Path, folder: Path) -> dict[str, float]:
@@ -87,7 +69,7 @@ def recalibrate_judge(spec: Mapping[str, Any], rows: pd.DataFrame, backbone: str
     Args:
         rows: question, references, candidate and label, in [0, 1].
         backbone: manifest of the judge to start from.
-        folder: as in `train_judge`.
+        folder: gets weights, tokenizer, metrics.json, README.md (the model card) and, last, judge.json.
 
     Raises:
         InputError: the backbone is not a trained judge.
@@ -96,18 +78,23 @@ def recalibrate_judge(spec: Mapping[str, Any], rows: pd.DataFrame, backbone: str
     judge = BERTJudge(manifest.path)
     version, revision = judge.checkpoint.metadata.version, folder_revision(manifest.path)
     metrics = judge.recalibrate(*_texts(rows), rows["label"].tolist())
-    metadata = judge.checkpoint.metadata
-    metadata.backbone, metadata.backbone_revision, metadata.spec = manifest.repository, manifest.revision, dict(spec)
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / JUDGE_FILE).unlink(missing_ok=True)
+    metadata = _describe_origin(judge, spec, manifest, folder)
     tables.write_json(folder / METRICS, {"validation": metrics, "training": {"rows": len(rows)}})
     _record_seen_rows(folder, rows, manifest.path)
     start = " ".join(filter(None, (manifest.repository, version, f"({revision})")))
     body = render("bert/recalibrated.md.jinja", start=start, metrics=metrics, judge=metadata)
-    _write_card(folder, metadata, body)
+    write_encoder_card(folder, metadata, body, TAG)
     # As compact as the judge that it comes from.
     judge.save(folder, int8=(manifest.path / WEIGHTS_FILE).is_file())
     return metrics
+
+
+def _describe_origin(judge: BERTJudge, spec: Mapping[str, Any], manifest: Manifest, folder: Path) -> JudgeMetadata:
+    """Record what a judge was made from, and prepare its folder, which is not a judge until judge.json is written."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / JUDGE_FILE).unlink(missing_ok=True)
+    judge.checkpoint.update(backbone=manifest.repository, backbone_revision=manifest.revision, spec=dict(spec))
+    return judge.checkpoint.metadata
 
 
 def _record_seen_rows(folder: Path, rows: pd.DataFrame, start: Path) -> None:
@@ -143,16 +130,4 @@ def _describe_training(
         dataset=dataset,
         summary=summary,
         tasks_table=markdown_table(("task", "rows"), summary["train"]["per_task"].items()),
-    )
-
-
-def _write_card(folder: Path, metadata: JudgeMetadata, introduction: str) -> None:
-    write_model_card(
-        folder,
-        title=metadata.spec["judge"],
-        introduction=introduction,
-        base_model=metadata.backbone,
-        pipeline_tag="text-classification",
-        tags=("evaluation", "answer-equivalence"),
-        spec=metadata.spec,
     )

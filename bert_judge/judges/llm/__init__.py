@@ -158,9 +158,7 @@ class LLMKind(JudgeKind):
         context.check_device()
         from bert_judge.judges.llm.fine_tuned import train_judge
 
-        files, run_time = context.inputs, context.run_time_settings(JudgeTuning)
-        tables = (files["train"], files["validation"], files["summary"])
-        train_judge(context.spec, *tables, files["backbone"], context.folder, context.work_folder, run_time)
+        train_judge(context)
 
     def label_rule(self, block: LLMJudgeConfig) -> str:
         return f"label_{block.model.generator if block.model else 'hf'}"

@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,24 +11,14 @@ import numpy as np
 import pandas as pd
 
 from bert_judge import tables
-from bert_judge.assets.prepare import load_manifest
 from bert_judge.candidates.generators.protocol import Request
 from bert_judge.config.models import JudgeTuning
-from bert_judge.encoder.judge_folder import METRICS, hash_rows, write_seen_rows
-from bert_judge.judges.fine_tuned import (
-    Calibration,
-    FineTuned,
-    JudgeCard,
-    PromptWriter,
-    explanation,
-    hash_weights,
-    train_model,
-    write_card,
-)
+from bert_judge.encoder.judge_folder import hash_rows, write_seen_rows
+from bert_judge.judges.fine_tuned import Calibration, FineTuned, FineTuning, PromptWriter, explanation
 from bert_judge.judges.llm.judge import LLMJudge, RowCase
 from bert_judge.judges.prompted import PROBABILITY, Reading, ReplyFormat, render_candidate
 from bert_judge.judges.protocol import Row
-from bert_judge.runtime import resume
+from bert_judge.judges.registry import TrainingContext
 from bert_judge.statistics import metrics
 from bert_judge.tasks import Sample
 
@@ -66,49 +56,25 @@ class FineTunedJudge(FineTuned[RowCase], LLMJudge):
         return YES if (reading.score or 0) >= self.settings["threshold"] else NO
 
 
-def train_judge(
-    spec: Mapping[str, Any],
-    train: str | Path,
-    validation: str | Path,
-    summary: str | Path,
-    base: str | Path,
-    folder: str | Path,
-    work_folder: str | Path,
-    run_time: Mapping[str, Any] | None = None,
-) -> None:
-    """Fine-tune a language model on a dataset; write it with its metrics and model card.
-
-    Args:
-        spec: `Plan.training_spec`.
-        train, validation: dataset tables; calibration and metrics are fitted and measured on `validation`.
-        base: manifest of the base model.
-        folder: gets adapter or weights, tokenizer, metrics.json, README.md and, last, judge.json.
-        work_folder: holds the training checkpoints until the judge is complete.
-    """
-    folder, manifest = Path(folder), load_manifest(base)
-    rows, held_out = tables.read(train, tables.DATASET), tables.read(validation, tables.DATASET)
-    tuning = JudgeTuning.model_validate({**spec["training"], **(run_time or {})})
-    card = JudgeCard("llm", manifest.repository, manifest.revision, hash_weights(manifest), tuning.max_length, spec=dict(spec))
-    counts = json.loads(Path(summary).read_text("utf-8"))
-    card.simulated = bool(counts["simulated"])
-    key = resume.content_key(tables.canonical(spec), manifest.revision, tables.fingerprint(rows))
+def train_judge(context: TrainingContext) -> None:
+    """Fine-tune a language model on a dataset, calibrate and measure it on the validation rows, and write its model card."""
+    spec, inputs = context.spec, context.inputs
+    rows, held_out = (tables.read(inputs[name], tables.DATASET) for name in ("train", "validation"))
+    labels = held_out["label"].to_numpy(float)
+    simulated = bool(json.loads(Path(inputs["summary"]).read_text("utf-8"))["simulated"])
 
     def write_examples(writer: PromptWriter) -> list[tuple[str, str, str]]:
         return [write_example(writer, row, label) for row, label in zip(to_rows(rows), rows["label"], strict=True)]
 
-    statistics = train_model(card, tuning, manifest, write_examples, folder, Path(work_folder) / key)
-    judge = FineTunedJudge.load(folder, spec["judge"], DEFAULTS, card, manifest)
-    labels = held_out["label"].to_numpy(float)
+    training = FineTuning(context, FineTunedJudge, DEFAULTS, context.settings(JudgeTuning), simulated)
+    judge, statistics = training.run(write_examples, tables.fingerprint(rows))
     log_probabilities = judge.log_probabilities(list(map(judge.make_case, to_rows(held_out))))
-    card.calibration = Calibration.fit(log_probabilities, np.stack([labels, 1 - labels], axis=1))
-    result = metrics.classification_metrics(labels, card.calibration(log_probabilities)[:, 0])
+    judge.card.calibration = Calibration.fit(log_probabilities, np.stack([labels, 1 - labels], axis=1))
+    result = metrics.classification_metrics(labels, judge.card.calibration(log_probabilities)[:, 0])
     log.info("validation: %s", {name: round(value, 4) for name, value in result.items()})
-    tables.write_json(folder / METRICS, {"validation": result, "training": {"rows": len(rows), **statistics}})
     seen = pd.concat([rows, held_out])
-    write_seen_rows(folder, hash_rows(seen["question"], seen["candidate"]))
-    write_card(folder, spec["judge"], card, result, f"{len(rows):,} answers of the dataset `{spec['dataset']}`", statistics)
-    card.write(folder)
-    resume.clear(work_folder)
+    write_seen_rows(context.folder, hash_rows(seen["question"], seen["candidate"]))
+    training.write(judge, result, {"rows": len(rows), **statistics}, f"{len(rows):,} answers of the dataset `{spec['dataset']}`")
 
 
 def write_example(writer: PromptWriter, row: Row, label: float) -> tuple[str, str, str]:

@@ -163,15 +163,14 @@ class PairwiseKind(JudgeKind):
 
     def train(self, context: TrainingContext) -> None:
         context.check_device()
-        arguments = (context.spec, context.inputs["pairs"], context.inputs["backbone"], context.folder, context.work_folder)
         if "base" in context.spec:
             from bert_judge.judges.pairwise.fine_tuned import train_judge
 
-            train_judge(*arguments, context.run_time_settings(JudgeTuning))
+            train_judge(context)
         else:
             from bert_judge.judges.pairwise.train import train_pair_judge
 
-            train_pair_judge(*arguments, context.run_time_settings(Training).get("micro_batch_size"))
+            train_pair_judge(context)
 
     def label_rule(self, block: PairwiseJudgeConfig) -> str:
         if block.rule:

@@ -94,7 +94,8 @@ class PairEncoderJudge:
         metadata = self.checkpoint.metadata
         if self.checkpoint.trained and not metadata.pairwise:
             raise InputError(f"{path}: a judge of single answers; name a judge of kind pairwise, or a backbone to train")
-        metadata.pairwise = metadata.pairwise or {"log_nu": DavidsonTieModel().log_nu}
+        if not metadata.pairwise:
+            self.checkpoint.update(pairwise={"log_nu": DavidsonTieModel().log_nu})
         self.encoder = PairRowEncoder(self.checkpoint.tokenizer, metadata.input, self.checkpoint.window)
         # One number format for both orders, without conversion: exact symmetry must not depend on the machine.
         self.engine = Engine(self.checkpoint, backend="torch")
@@ -155,7 +156,7 @@ class PairEncoderJudge:
         examples = trainer.Examples(rows, labels, [1.0] * len(rows), opponents=swapped)
         metrics = trainer.fit(self.checkpoint, examples, training, work_folder)
         self.checkpoint.trained = True
-        self.checkpoint.metadata.temperature, self.checkpoint.metadata.text_version = 1.0, TEXT_VERSION
+        self.checkpoint.update(temperature=1.0, text_version=TEXT_VERSION)
         return metrics
 
     def calibrate(self, pairs: Sequence[Pair], labels: Sequence[float]) -> None:
@@ -164,8 +165,7 @@ class PairEncoderJudge:
         # Each pair counts in both orders.
         differences = self._differences(*self.encode(pairs))
         fitted = fit_tie_model(np.concatenate([differences, -differences]), np.concatenate([targets, 1 - targets]))
-        self.checkpoint.metadata.temperature = fitted.temperature
-        self.checkpoint.metadata.pairwise["log_nu"] = fitted.log_nu
+        self.checkpoint.update(temperature=fitted.temperature, pairwise={"log_nu": fitted.log_nu})
 
     def save(self, folder: str | Path) -> None:
         """Write weights, tokenizer and, last, judge.json."""

@@ -7,32 +7,20 @@ Three augmentations, drawn for each pair in each epoch: the answers change place
 import math
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from bert_judge import tables
-from bert_judge.assets.prepare import load_manifest
 from bert_judge.candidates.generators.protocol import Request
 from bert_judge.config.models import JudgeTuning
-from bert_judge.encoder.judge_folder import METRICS
-from bert_judge.judges.fine_tuned import (
-    Calibration,
-    FineTuned,
-    JudgeCard,
-    PromptWriter,
-    explanation,
-    hash_weights,
-    train_model,
-    write_card,
-)
+from bert_judge.judges.fine_tuned import Calibration, FineTuned, FineTuning, PromptWriter, explanation
 from bert_judge.judges.pairwise.llm import CHOICES, PairLLMJudge, RenderedPair, render_pair
 from bert_judge.judges.pairwise.train import measure, read_split, to_pairs
 from bert_judge.judges.prompted import PROBABILITY, Reading, ReplyFormat
 from bert_judge.judges.protocol import SWAPPED_VERDICTS, Pair
-from bert_judge.runtime import keyed_random, resume
+from bert_judge.judges.registry import TrainingContext
+from bert_judge.runtime import keyed_random
 from bert_judge.runtime.resume import content_key
 from bert_judge.tasks import Sample
 
@@ -66,44 +54,23 @@ def write_prompt(writer: PromptWriter, case: RenderedPair) -> tuple[str, bool]:
     return writer.write(case.pair.question, case.pair.references, {"Answer A": case.first, "Answer B": case.second})
 
 
-def train_judge(
-    spec: Mapping[str, Any],
-    pairs: Sequence[str | Path],
-    base: str | Path,
-    folder: str | Path,
-    work_folder: str | Path,
-    run_time: Mapping[str, Any] | None = None,
-) -> None:
-    """Fine-tune a language model on tables of labelled pairs, calibrate and measure it on held-out questions.
-
-    Args:
-        spec: `Plan.training_spec`.
-        base: manifest of the base model.
-        folder: gets adapter or weights, tokenizer, metrics.json, README.md and, last, judge.json.
-        work_folder: holds the training checkpoints until the judge is complete.
-    """
-    folder, manifest = Path(folder), load_manifest(base)
-    tuning = JudgeTuning.model_validate({**spec["training"], **(run_time or {})})
-    rows, held_out, fingerprint = read_split(spec, pairs, tuning.seed)
-    card = JudgeCard("pairwise", manifest.repository, manifest.revision, hash_weights(manifest), tuning.max_length, spec=dict(spec))
-    key = resume.content_key(tables.canonical(spec), manifest.revision, fingerprint)
+def train_judge(context: TrainingContext) -> None:
+    """Fine-tune a language model on tables of labelled pairs, calibrate and measure it on held-out questions."""
+    spec, tuning = context.spec, context.settings(JudgeTuning)
+    rows, held_out, fingerprint = read_split(spec, context.inputs["pairs"], tuning.seed)
     augmented = augment(rows, tuning)
 
     def write_examples(writer: PromptWriter) -> list[tuple[str, str, str]]:
         return [write_example(writer, row) for row in augmented.to_dict("records")]
 
     # The rows of all epochs are different, so training sees each once.
-    once = tuning.model_copy(update={"epochs": 1.0})
-    statistics = train_model(card, once, manifest, write_examples, folder, Path(work_folder) / key)
-    judge = FineTunedPairJudge.load(folder, spec["judge"], DEFAULTS, card, manifest)
+    training = FineTuning(context, FineTunedPairJudge, DEFAULTS, tuning.model_copy(update={"epochs": 1.0}))
+    judge, statistics = training.run(write_examples, fingerprint)
     orders = pd.concat([held_out, swap(held_out)])
     targets = np.array([[float(label == choice) for choice in CHOICES] for label in orders["label"]])
-    card.calibration = Calibration.fit(judge.log_probabilities(list(map(render, to_pairs(orders)))), targets)
+    judge.card.calibration = Calibration.fit(judge.log_probabilities(list(map(render, to_pairs(orders)))), targets)
     result = measure(judge, to_pairs(held_out), held_out["target"].to_numpy())
-    tables.write_json(folder / METRICS, {"validation": result, "training": {"rows": len(rows), **statistics}})
-    write_card(folder, spec["judge"], card, result, f"{len(rows):,} pairs of {', '.join(spec['pairs'])}", statistics)
-    card.write(folder)
-    resume.clear(work_folder)
+    training.write(judge, result, {"rows": len(rows), **statistics}, f"{len(rows):,} pairs of {', '.join(spec['pairs'])}")
 
 
 def augment(rows: pd.DataFrame, tuning: JudgeTuning) -> pd.DataFrame:

@@ -11,12 +11,12 @@ import pandas as pd
 from bert_judge import tables
 from bert_judge.assets.prepare import load_manifest
 from bert_judge.config import Training
-from bert_judge.encoder.checkpoint import JudgeMetadata
 from bert_judge.encoder.judge_folder import JUDGE_FILE, METRICS
-from bert_judge.judges.model_card import metrics_table, render, write_model_card
+from bert_judge.judges.model_card import metrics_table, render, write_encoder_card
 from bert_judge.judges.pairwise.encoder import PairEncoderJudge
 from bert_judge.judges.protocol import Pair, PairJudge
-from bert_judge.runtime import keyed_random, resume
+from bert_judge.judges.registry import TrainingContext
+from bert_judge.runtime import keyed_random
 from bert_judge.runtime.errors import InputError
 from bert_judge.statistics import metrics
 
@@ -25,38 +25,31 @@ log = logging.getLogger(__name__)
 TARGETS = {"A": 1.0, "tie": 0.5, "B": 0.0}
 
 
-def train_pair_judge(
-    spec: Mapping[str, Any],
-    pairs: Sequence[str | Path],
-    backbone: str | Path,
-    folder: str | Path,
-    work_folder: str | Path,
-    micro_batch_size: int | None = None,
-) -> None:
-    """Train an encoder, calibrate its ties on held-out questions, and measure it there.
-
-    `folder` receives weights, tokenizer, metrics.json, README.md and, last, judge.json; `work_folder` holds training checkpoints.
-    """
-    folder, manifest, seed = Path(folder), load_manifest(backbone), spec["training"]["seed"]
-    train, held_out, fingerprint = read_split(spec, pairs, seed)
+def train_pair_judge(context: TrainingContext) -> None:
+    """Train an encoder, calibrate its ties on held-out questions, and measure it there."""
+    spec, folder, manifest = context.spec, context.folder, load_manifest(context.inputs["backbone"])
+    train, held_out, fingerprint = read_split(spec, context.inputs["pairs"], spec["training"]["seed"])
     log.info("%d training pairs, %d held out", len(train), len(held_out))
     judge = PairEncoderJudge(manifest.path, spec["max_length"])
-    training = Training.model_validate({**spec["training"], "micro_batch_size": micro_batch_size})
-    # Checkpoints of other rows or another spec must not be resumed.
-    checkpoints = Path(work_folder) / resume.content_key(tables.canonical(spec), manifest.revision, fingerprint)
-    training_metrics = judge.fit(to_pairs(train), train["target"].tolist(), training, checkpoints)
+    checkpoints = context.checkpoints(manifest.revision, fingerprint)
+    training_metrics = judge.fit(to_pairs(train), train["target"].tolist(), context.settings(Training), checkpoints)
     judge.calibrate(to_pairs(held_out), held_out["target"].tolist())
     held_out_metrics = measure(judge, to_pairs(held_out), held_out["target"].to_numpy())
     log.info("held-out questions: %s", {name: round(value, 4) for name, value in held_out_metrics.items()})
-    metadata = judge.checkpoint.metadata
-    metadata.backbone, metadata.backbone_revision, metadata.spec = manifest.repository, manifest.revision, dict(spec)
-    folder.mkdir(parents=True, exist_ok=True)
+    judge.checkpoint.update(backbone=manifest.repository, backbone_revision=manifest.revision, spec=dict(spec))
     # Without judge.json, which is written last, the folder does not count as a judge.
     (folder / JUDGE_FILE).unlink(missing_ok=True)
     tables.write_json(folder / METRICS, {"validation": held_out_metrics, "training": training_metrics})
-    _write_card(folder, spec["judge"], metadata, held_out_metrics, len(train))
+    metadata = judge.checkpoint.metadata
+    introduction = render(
+        "pairwise/card.md.jinja",
+        judge=metadata,
+        metrics=held_out_metrics,
+        metrics_table=metrics_table(held_out_metrics),
+        training_pairs=len(train),
+    )
+    write_encoder_card(folder, metadata, introduction, "pairwise-comparison")
     judge.save(folder)
-    resume.clear(work_folder)
 
 
 def read_split(spec: Mapping[str, Any], pairs: Sequence[str | Path], seed: int) -> tuple[pd.DataFrame, pd.DataFrame, str]:
@@ -110,23 +103,3 @@ def measure(judge: PairJudge, pairs: Sequence[Pair], labels: np.ndarray) -> dict
         "ties": verdicts.count("tie") / len(pairs),
         "log_loss": float(-np.mean(labels * np.log(scores) + (1 - labels) * np.log(1 - scores))),
     }
-
-
-def _write_card(
-    folder: str | Path, name: str, metadata: JudgeMetadata, held_out_metrics: Mapping[str, float], training_pairs: int
-) -> None:
-    write_model_card(
-        folder,
-        title=name,
-        introduction=render(
-            "pairwise/card.md.jinja",
-            judge=metadata,
-            metrics=held_out_metrics,
-            metrics_table=metrics_table(held_out_metrics),
-            training_pairs=training_pairs,
-        ),
-        base_model=metadata.backbone,
-        pipeline_tag="text-classification",
-        tags=("evaluation", "pairwise-comparison"),
-        spec=metadata.spec,
-    )

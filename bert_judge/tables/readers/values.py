@@ -286,6 +286,11 @@ def get_path(value: Any, *path: str | int) -> Any:
     return value
 
 
+def get_cell(record: Mapping[str, Any], column: str) -> Any:
+    """Return the cell of a column, or the member of nested objects under a dotted name; None if there is none."""
+    return get_path(record, *([column] if column in record else column.split(".")))
+
+
 def is_null(value: Any) -> bool:
     """Return whether a value is None, NaN or NaT."""
     return value is None or (isinstance(value, float | datetime.datetime) and value != value)

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
-from hub_server import local_hub
+from helpers.hub_server import local_hub
 from huggingface_hub import constants
 from typer.testing import CliRunner
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import gguf
 import pandas as pd
 import pytest
-import tiny_models
 import torch
 import yaml
+from helpers import tiny_models
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from bert_judge.assets import prepare

@@ -13,7 +13,7 @@ from typing import Any
 
 import huggingface_hub
 import pytest
-from hub_server import local_hub
+from helpers.hub_server import local_hub
 from huggingface_hub import constants
 
 from bert_judge.assets import model_files

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tiny_models
 import torch
+from helpers import tiny_models
 from safetensors.torch import load_file, save_file
 
 from bert_judge.assets import pretrained

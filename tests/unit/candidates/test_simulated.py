@@ -5,7 +5,7 @@ from typing import get_args
 
 import pandas as pd
 import pytest
-from default_run import DEFAULT_RUN
+from helpers.default_run import DEFAULT_RUN
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 import pytest
 import yaml
-from framework_files import jsonl
+from helpers.framework_files import jsonl
 from huggingface_hub.repocard_data import model_index_to_eval_results
 from test_cli import SPEC, standings_row
 from typer.testing import CliRunner, Result

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tiny_models
 import yaml
-from chat_server import ChatServer, serving
+from helpers import tiny_models
+from helpers.chat_server import ChatServer, serving
 from test_cli_score import read, run, write
 
 from bert_judge.plan.configuration import parse

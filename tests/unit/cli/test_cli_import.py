@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from framework_files import FIXTURES, batch_response, document, helm, helm_state, jsonl, judgelm_row, lm_eval_row, made
+from helpers.framework_files import FIXTURES, batch_response, document, helm, helm_state, jsonl, judgelm_row, lm_eval_row, made
 from typer.testing import CliRunner, Result
 
 from bert_judge.cli import app

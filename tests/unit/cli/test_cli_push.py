@@ -11,7 +11,7 @@ import huggingface_hub
 import numpy as np
 import pandas as pd
 import pytest
-import tiny_models
+from helpers import tiny_models
 from huggingface_hub import errors
 from transformers import pipeline
 from typer.testing import CliRunner, Result

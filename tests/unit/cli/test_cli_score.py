@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import tiny_models
+from helpers import tiny_models
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logit

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tiny_models
 import yaml
+from helpers import tiny_models
 from scipy.special import logit
 from test_cli_score import run, write
 

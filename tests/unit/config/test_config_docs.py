@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import reference
 import yaml
-from default_run import DEFAULT_RUN
+from helpers.default_run import DEFAULT_RUN
 
 from bert_judge import plan
 from bert_judge.plan import configuration

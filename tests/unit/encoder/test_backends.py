@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import tiny_models
 import torch
+from helpers import tiny_models
 
 from bert_judge.encoder import backend as backend_choice
 from bert_judge.encoder import checkpoint

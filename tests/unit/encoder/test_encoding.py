@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-import tiny_models
 import torch
+from helpers import tiny_models
 from hypothesis import given
 from hypothesis import strategies as st
 

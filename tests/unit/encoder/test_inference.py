@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import tiny_models
+from helpers import tiny_models
 from hypothesis import given
 from hypothesis import strategies as st
 

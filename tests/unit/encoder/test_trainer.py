@@ -8,28 +8,16 @@ import time
 from pathlib import Path
 
 import pytest
-import tiny_models
 import torch
+from helpers import tiny_models
+from helpers.trainings import SETTINGS, problem
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_judge.config import Training
-from bert_judge.encoder import checkpoint, inference, trainer
-from bert_judge.encoder.checkpoint import Checkpoint
+from bert_judge.encoder import inference, trainer
 from bert_judge.encoder.torch_model import TorchBackend
 from bert_judge.runtime.errors import InputError
-
-SETTINGS = Training(epochs=4, batch_size=4, learning_rate=3e-3)
-
-
-def problem(folder: Path, rows: int = 120) -> tuple[Checkpoint, trainer.Examples]:
-    """Is the candidate one of the first three words? A tiny encoder learns that in seconds."""
-    loaded = checkpoint.load(folder)
-    words = ["Paris", "Mars", "noon", "fox", "seven", "judges"]
-    candidates = [words[i % 6] for i in range(rows)]
-    encoded = loaded.encoder.encode(["Which?"] * rows, candidates, ["Paris"] * rows)
-    labels = [float(candidate in words[:3]) for candidate in candidates]
-    return loaded, trainer.Examples(encoded, labels, [1.0] * rows)
 
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=80), st.integers(1, 7), st.sampled_from([0.5, 1.0, 2.0, 2.5]))
@@ -111,7 +99,7 @@ def test_incomplete_checkpoints_are_removed(tmp_path: Path) -> None:
 CHILD = """
 import sys
 from pathlib import Path
-from test_trainer import SETTINGS, problem
+from helpers.trainings import SETTINGS, problem
 from bert_judge.encoder import trainer
 loaded, examples = problem(Path(sys.argv[1]))
 trainer.fit(loaded, examples, SETTINGS, Path(sys.argv[2]))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from score_files import write_scores
+from helpers.score_files import write_scores
 
 from bert_judge import tables
 from bert_judge.evaluation.agreement import MAJORITY

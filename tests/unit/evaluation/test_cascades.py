@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from score_files import SCORE, VERDICT, write_scores
+from helpers.score_files import SCORE, VERDICT, write_scores
 
 from bert_judge import tables
 from bert_judge.evaluation.agreement import build_cascades

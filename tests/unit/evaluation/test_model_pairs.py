@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.score_files import VERDICT
 from scipy.stats import norm
-from score_files import VERDICT
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import NormalIndPower

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from score_files import write_scores
+from helpers.score_files import write_scores
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import accuracy_score, f1_score
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from default_run import DEFAULT_RUN
+from helpers.default_run import DEFAULT_RUN
 
 from bert_judge import plan, tables
 from bert_judge.evaluation.cost import INSTRUCTION_TOKENS, REPLY_TOKENS, cost_table

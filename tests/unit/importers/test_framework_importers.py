@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from framework_files import (
+from helpers.framework_files import (
     FIXTURES,
     TIME,
     batch_request,

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from framework_files import jsonl, judgelm_row
+from helpers.framework_files import jsonl, judgelm_row
 from typer.testing import CliRunner, Result
 
 from bert_judge.cli import app

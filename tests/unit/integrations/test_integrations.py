@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import tiny_models
+from helpers import tiny_models
 
 from bert_judge import integrations
 from bert_judge.config import Training

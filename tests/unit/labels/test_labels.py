@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from helpers.label_tables import SPEC, candidates_table
 
 from bert_judge import plan, tables
 from bert_judge.candidates.stage import import_candidates
@@ -24,18 +25,6 @@ from bert_judge.labels.stage import label_table
 from bert_judge.runtime.errors import ConfigError, InputError
 from bert_judge.tasks.build import build_task
 from bert_judge.text.visible_text import UNFINISHED
-
-SPEC = {"judge": "j", "model": "m", "task": "t", "settings": {"kind": "lexical"}}
-
-
-def candidates_table(path: Path, candidates: Sequence[str], statuses: Sequence[str] | None = None) -> Path:
-    frame = pd.DataFrame({"candidate": candidates, "status": statuses or ["ok"] * len(candidates)})
-    frame = frame.assign(
-        sample_id=[f"{n:016x}" for n in range(len(frame))], attempt=0, question="Wer?", references=[["r", "大"]] * len(frame)
-    )
-    frame = frame.assign(model="m", reasoning=None, reason=None, prompt_tokens=None, completion_tokens=None)
-    tables.write(frame, path, tables.CANDIDATES, {"model": "m"})
-    return path
 
 
 class Longest:

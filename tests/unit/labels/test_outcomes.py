@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from test_labels import SPEC, candidates_table
+from helpers.label_tables import SPEC, candidates_table
 
 from bert_judge import tables
 from bert_judge.judges.lexical.judge import LexicalJudge

@@ -4,9 +4,9 @@ from typing import Any, get_args
 
 import pandas as pd
 import pytest
+from helpers.dataset_tables import build, rows_of, spec_of, write_pair
 from hypothesis import given
 from hypothesis import strategies as st
-from test_dataset import build, rows_of, spec_of, write_pair
 
 from bert_judge.config.datasets import Augmentation, Dataset
 from bert_judge.perturbations.augmentation import KINDS, augment

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from default_run import DEFAULT_RUN
+from helpers.default_run import DEFAULT_RUN
 
 from bert_judge import plan
 from bert_judge.runtime.errors import ConfigError

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from score_files import write_scores
+from helpers.score_files import write_scores
 from typer.testing import CliRunner
 
 from bert_judge import tables

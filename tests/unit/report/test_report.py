@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from score_files import VERDICT, write_scores
+from helpers.score_files import VERDICT, write_scores
 
 from bert_judge import tables
 from bert_judge.evaluation.score_tables import MODEL, TASK

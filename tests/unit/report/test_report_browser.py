@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from helpers.score_files import write_scores
 from playwright.sync_api import Browser, Page, expect, sync_playwright
-from score_files import write_scores
 from test_report import ATTACK, HEBREW, run
 
 from bert_judge.report.audit_sheet import write_sheet

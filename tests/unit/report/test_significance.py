@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from score_files import write_scores
+from helpers.score_files import write_scores
 
 from bert_judge import tables
 from bert_judge.evaluation.audit.corrected import build_corrected

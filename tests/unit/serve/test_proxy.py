@@ -12,7 +12,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from serve_clients import until
+from helpers.serve_clients import until
 
 pytestmark = pytest.mark.skipif(shutil.which("haproxy") is None, reason="haproxy is not installed")
 

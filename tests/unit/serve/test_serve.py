@@ -14,7 +14,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from serve_clients import JSON, Exact, Short, client, guarded, row, running
+from helpers.serve_clients import JSON, Exact, Short, client, guarded, row, running
 
 from bert_judge import integrations
 from bert_judge.runtime.errors import InputError
@@ -140,7 +140,7 @@ def test_commas_and_brackets_in_texts_are_not_values() -> None:
 # Printed: the answers' statuses, and by how many MB the memory of the process grew.
 HOSTILE_BODIES = """
 import resource
-from serve_clients import JSON, client
+from helpers.serve_clients import JSON, client
 bodies = [
     b'{"pairs": [' + b"{}," * 2_790_000 + b"{}]}",
     b"[" * 8_000_000,
@@ -159,7 +159,7 @@ with client() as http:
 
 
 def test_no_body_of_the_permitted_size_takes_much_memory() -> None:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])}
     command = [sys.executable, "-c", HOSTILE_BODIES]
     result = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     statuses, megabytes = result.stdout.splitlines()
@@ -370,7 +370,7 @@ def test_a_row_that_the_judge_fails_on_costs_its_own_request_only(candidate: str
 
     async def ask() -> list[int]:
         import httpx2
-        from serve_clients import guarded
+        from helpers.serve_clients import guarded
 
         app, pool = guarded(judge, Limits(rate=0))
         for batcher in pool.all:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pandas as pd
 import pytest
+from helpers.serve_clients import Exact, Longer, running
 from playwright.sync_api import Browser, Page, expect, sync_playwright
-from serve_clients import Exact, Longer, running
 
 from bert_judge.labels import judge_loading
 from bert_judge.serve.app import make_app

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from helpers.serve_clients import Exact, guarded
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from openai import OpenAI, UnprocessableEntityError
 from openai.types.chat import ChatCompletion
-from serve_clients import Exact, guarded
 from starlette.testclient import TestClient
 
 from bert_judge.judges.protocol import Label, Row, decided, invalid

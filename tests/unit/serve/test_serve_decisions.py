@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from helpers.scripted_models import ROW
+from helpers.serve_clients import Exact, client, guarded, running
 from openai import OpenAI, UnprocessableEntityError
-from serve_clients import Exact, client, guarded, running
 from starlette.testclient import TestClient
-from test_llm_judge import ROW
 
 from bert_judge.judges.llm import KIND, LLMJudgeConfig
 from bert_judge.judges.registry import LoadContext

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from serve_clients import Exact, guarded, row
+from helpers.serve_clients import Exact, guarded, row
 
 from bert_judge.judges.lexical import KIND
 from bert_judge.labels.judge_loading import RULES

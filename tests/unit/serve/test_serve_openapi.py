@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from helpers.serve_clients import Exact, guarded, running
 from hypothesis import given, settings
-from serve_clients import Exact, guarded, running
 
 from bert_judge.serve.limits import Limits
 

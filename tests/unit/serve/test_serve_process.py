@@ -18,7 +18,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from serve_clients import JSON, Exact, guarded, row, running, until
+from helpers.serve_clients import JSON, Exact, guarded, row, running, until
 from typer.testing import CliRunner
 
 from bert_judge.cli import app
@@ -27,7 +27,7 @@ from bert_judge.serve import judge_pool
 from bert_judge.serve.limits import Limits, Metrics
 from bert_judge.serve.server import LimitedLog, bind_socket
 
-HERE = Path(__file__).parents[1]
+TESTS = Path(__file__).parents[2]
 FIVE = json.dumps({"rows": [row()] * 5}).encode()
 
 
@@ -110,9 +110,9 @@ def test_requests_of_one_row_do_not_wait_for_those_of_many() -> None:
 @contextmanager
 def process(gate: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """The slow server in a process of its own, and its address."""
-    paths = [str(HERE), str(HERE.parents[1]), os.environ.get("PYTHONPATH", "")]
+    paths = [*map(str, (TESTS, TESTS.parent)), os.environ.get("PYTHONPATH", "")]
     started = subprocess.Popen(
-        [sys.executable, str(HERE / "serve_slow.py"), str(gate)],
+        [sys.executable, "-m", "helpers.serve_slow", str(gate)],
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},

@@ -9,8 +9,8 @@ from typing import Any
 
 import httpx2
 import pytest
-import tiny_models
-from serve_clients import running
+from helpers import tiny_models
+from helpers.serve_clients import running
 
 from bert_judge.judges.pairwise.encoder import PairEncoderJudge
 from bert_judge.judges.protocol import Pair, PairJudge

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-import tiny_models
+from helpers import tiny_models
 from safetensors.torch import load_file
 from transformers import AutoTokenizer, Trainer
 

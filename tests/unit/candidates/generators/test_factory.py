@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tiny_models
+from helpers import tiny_models
 from pydantic import TypeAdapter
 
 from bert_judge import plan, tables

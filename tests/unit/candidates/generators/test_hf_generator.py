@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tiny_models
 import torch
+from helpers import tiny_models
 from tokenizers.processors import ByteLevel
 from transformers.generation import GenerateDecoderOnlyOutput
 

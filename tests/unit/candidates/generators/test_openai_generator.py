@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from chat_server import ChatServer, serving
+from helpers.chat_server import ChatServer, serving
 
 from bert_judge import tables
 from bert_judge.candidates.generators.openai import OpenAIGenerator

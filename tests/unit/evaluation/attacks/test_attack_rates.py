@@ -8,10 +8,10 @@ from typing import Any
 
 import pandas as pd
 import pytest
-import tiny_models
 import yaml
-from default_run import DEFAULT_RUN
-from score_files import write_scores
+from helpers import tiny_models
+from helpers.default_run import DEFAULT_RUN
+from helpers.score_files import write_scores
 from statsmodels.stats.proportion import proportion_confint
 from typer.testing import CliRunner, Result
 

@@ -7,8 +7,8 @@ from typing import get_args
 
 import pandas as pd
 import pytest
-from default_run import DEFAULT_RUN
-from score_files import write_scores
+from helpers.default_run import DEFAULT_RUN
+from helpers.score_files import write_scores
 
 from bert_judge import plan, tables
 from bert_judge.evaluation.audit import sampling

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.pair_files import pair_rows, preference_rows, words, write_set
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pair_files import pair_rows, preference_rows, words, write_set
 from sklearn import metrics
 
 from bert_judge import tables

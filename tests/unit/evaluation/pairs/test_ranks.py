@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from pair_files import pair_rows, preference_rows, write_set
-from score_files import write_scores
+from helpers.pair_files import pair_rows, preference_rows, write_set
+from helpers.score_files import write_scores
 
 from bert_judge import tables
 from bert_judge.evaluation.pairs.agreement import PEOPLE

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import tiny_models
 import torch
+from helpers import tiny_models
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from bert_judge.config import Input, Training
@@ -52,6 +52,7 @@ def test_saved_and_loaded_judges_give_the_same_scores(tmp_path: Path, architectu
     assert again.checkpoint.metadata == judge.checkpoint.metadata
 
 
+@pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")
 def test_a_score_that_is_not_a_number_is_invalid_and_such_weights_are_not_saved(tmp_path: Path) -> None:
     judge = trained(tmp_path)
     weight = judge.checkpoint.model.classifier.weight
@@ -88,15 +89,16 @@ def test_saved_judges_include_trees_and_stacker(tmp_path: Path) -> None:
 def test_a_judge_is_trained_further(tmp_path: Path) -> None:
     judge = trained(tmp_path, features=True)
     judge.calibrate(QUESTIONS, REFERENCES, CANDIDATES, [1.0, 0.0, 0.0])
-    metadata = judge.checkpoint.metadata
-    assert metadata.text_version == TEXT_VERSION
-    metadata.version, metadata.languages, metadata.text_version = "v1", ["en"], 0
+    assert judge.checkpoint.metadata.text_version == TEXT_VERSION
+    judge.checkpoint.update(version="v1", languages=["en"], text_version=0)
     rows = QUESTIONS, REFERENCES, ["это не Париж, а Лондон"] * 3
     judge.fit(*rows, [1.0, 0.0, 0.3], training=Training(epochs=1, learning_rate=1e-9), work_folder=tmp_path / "more")
+    metadata = judge.checkpoint.metadata
     assert (metadata.version, metadata.languages) == ("", []), "trained on another language"
     assert metadata.text_version == TEXT_VERSION, "trained with these rules"
     judge.calibrate(*rows, [1.0, 1.0, 1.0])
-    assert metadata.stacker not in (None, StackerWeights(0.5, 0.5, 0.0)), "what rows of one class give without a start"
+    weights = judge.checkpoint.metadata.stacker
+    assert weights not in (None, StackerWeights(0.5, 0.5, 0.0)), "what rows of one class give without a start"
     judge.fit(*rows, [1.0, 0.0, 0.3], training=Training(epochs=1), features=False, work_folder=tmp_path / "alone")
     assert judge.trees is None
 
@@ -179,7 +181,7 @@ def test_unknown_reference_mode_is_rejected(tmp_path: Path) -> None:
 
 def test_labels_keep_raw_scores_truncation_and_tokens(tmp_path: Path) -> None:
     judge = trained(tmp_path)
-    judge.checkpoint.metadata.temperature = 2.0
+    judge.checkpoint.update(temperature=2.0)
     rows = [Row("a", 0, "m", "q", ("Paris",), "It is Paris."), Row("b", 0, "m", "q", ("Paris",), "fox " * 500)]
     labels = judge.judge(rows)
     assert [label.truncated for label in labels] == [False, True]
@@ -278,7 +280,7 @@ def test_keywords_of_the_published_package(tmp_path: Path, caplog: pytest.LogCap
 
 def test_a_judge_trained_on_simulated_answers_warns(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     judge = trained(tmp_path)
-    judge.checkpoint.metadata.simulated = True
+    judge.checkpoint.update(simulated=True)
     judge.save(tmp_path / "judge")
     BERTJudge(tmp_path / "judge")
     assert "trained on simulated answers" in caplog.text
@@ -291,7 +293,7 @@ def test_text_in_another_language_is_flagged(tmp_path: Path) -> None:
     judge = trained(tmp_path)
     rows = [Row("0", 0, "m", "Capital?", ("Paris",), "It is Paris."), Row("1", 0, "m", "首都は？", ("パリ",), "パリです")]
     assert [label.reason for label in judge.judge(rows)] == [None, None]
-    judge.checkpoint.metadata.languages = ["en"]
+    judge.checkpoint.update(languages=["en"])
     assert [label.reason for label in judge.judge(rows)] == [None, UNKNOWN_SCRIPT]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import tiny_models
+from helpers import tiny_models
 
 from bert_judge import plan
 from bert_judge.config import Training
@@ -129,7 +129,7 @@ def test_labels_name_early_exit_as_reason(folder: Path, tmp_path: Path) -> None:
 def test_rule_modules_decide_first_where_the_judge_lets_them(folder: Path) -> None:
     judge = BERTJudge(folder)
     texts = ["How many?"] * 4, [["1000"], ["1000"], ["1000"], ["Köln"]], ["1,000", "It is 900.", "many", "It is Köln, I believe."]
-    judge.checkpoint.metadata.rules = {"number": ["correct"]}
+    judge.checkpoint.update(rules={"number": ["correct"]})
     asked = [Row(str(i), 0, "m", q, tuple(r), c) for i, (q, r, c) in enumerate(zip(*texts, strict=True))]
     right, wrong, *others = judge.judge(asked)
     assert right.score == RULE_SCORE and right.reason is not None and right.reason.startswith("number: ")
@@ -137,7 +137,7 @@ def test_rule_modules_decide_first_where_the_judge_lets_them(folder: Path) -> No
     # The module rejects the second answer, but this judge does not let it.
     assert wrong.score != 1 - RULE_SCORE and wrong.reason == EARLY_EXIT_REASON
     assert [label.reason for label in others] == [EARLY_EXIT_REASON] * 2
-    judge.checkpoint.metadata.rules["number"].append("incorrect")
+    judge.checkpoint.update(rules={"number": ["correct", "incorrect"]})
     assert judge.judge(asked)[1].score == pytest.approx(1 - RULE_SCORE)
     # The encoder alone.
     judge.calibrated = False

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-import tiny_models
+from helpers import tiny_models
 from scipy.special import expit, logit
 from test_early_exit import rows, with_bounds
 
@@ -85,21 +85,20 @@ def test_labels_of_few_values_are_partial_credit(labels: list[float], lenient: l
 
 def test_calibration_fits_the_offset_and_new_training_forgets_it(folder: Path, tmp_path: Path) -> None:
     judge = BERTJudge(folder)
-    metadata = judge.checkpoint.metadata
-    assert metadata.partial_offset is not None and 0 < metadata.partial_offset < stacker.MAX_PARTIAL_OFFSET
+    before = judge.checkpoint.metadata.partial_offset
+    assert before is not None and 0 < before < stacker.MAX_PARTIAL_OFFSET
     *texts, labels = graded(2 * stacker.MIN_ROWS)
-    before = metadata.partial_offset
     offset = judge.fit_partial_offset(*texts, np.array(labels) > 0)
-    assert offset == metadata.partial_offset == pytest.approx(before, abs=0.02), "those of the calibration"
+    assert offset == judge.checkpoint.metadata.partial_offset == pytest.approx(before, abs=0.02), "those of the calibration"
     slope = judge.recalibrate(*texts, [float(label > 0.7) for label in labels])["slope"]
-    assert metadata.partial_offset == pytest.approx(slope * offset)
+    assert judge.checkpoint.metadata.partial_offset == pytest.approx(slope * offset)
     judge.recalibrate(*texts, labels)
-    assert metadata.partial_offset != pytest.approx(slope * offset)
+    assert judge.checkpoint.metadata.partial_offset != pytest.approx(slope * offset)
     judge.calibrate(*texts, [float(label > 0.7) for label in labels])
-    assert metadata.partial_offset is None
-    metadata.partial_offset = OFFSET
+    assert judge.checkpoint.metadata.partial_offset is None
+    judge.checkpoint.update(partial_offset=OFFSET)
     judge.fit(*texts, labels, training=Training(epochs=0.1), work_folder=tmp_path / "work")
-    assert metadata.partial_offset is None
+    assert judge.checkpoint.metadata.partial_offset is None
 
 
 def test_an_answer_is_never_more_likely_fully_than_partly_correct(folder: Path, tmp_path: Path) -> None:
@@ -140,7 +139,7 @@ def test_early_exit_is_as_safe_under_either_policy(
 
 def test_a_rule_module_and_a_blank_answer(folder: Path, tmp_path: Path) -> None:
     judge = BERTJudge(with_offset(folder, tmp_path / "judge", OFFSET), policy="lenient")
-    judge.checkpoint.metadata.rules = {"number": ["correct", "incorrect"]}
+    judge.checkpoint.update(rules={"number": ["correct", "incorrect"]})
     asked = [Row("", 0, "m", "How many?", ("1000",), text) for text in ("1,000", "It is 900.", " ")]
     right, wrong, blank = judge.judge(asked)
     assert right.score == pytest.approx(expit(logit(RULE_SCORE) + OFFSET)) and right.verdict == "correct"

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chat_server import ChatServer, serving
+from helpers.chat_server import ChatServer, serving
+from helpers.label_tables import candidates_table
+from helpers.scripted_models import ROW
 from pydantic import ValidationError
-from test_labels import candidates_table
-from test_llm_judge import ROW
 
 from bert_judge import tables
 from bert_judge.evaluation.cost import measure_usage

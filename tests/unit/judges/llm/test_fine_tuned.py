@@ -8,22 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
-import tiny_models
+from helpers import tiny_models
+from helpers.trainings import ROW, train
 from transformers import AutoTokenizer
 
-from bert_judge import tables
 from bert_judge.assets.prepare import load_manifest, prepare
-from bert_judge.config.models import JudgeTuning
 from bert_judge.judges.fine_tuned import Calibration, PromptWriter, explanation, parse_explanation, use_bare_prompts
-from bert_judge.judges.llm.fine_tuned import DEFAULTS, FineTunedJudge, train_judge
+from bert_judge.judges.llm.fine_tuned import DEFAULTS, FineTunedJudge
 from bert_judge.judges.prompted import RenderedCandidate
 from bert_judge.judges.protocol import Row
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
-
-WORDS = ["Paris", "Rome", "Oslo", "Bern"]
 
 
 @pytest.fixture(scope="module")
@@ -41,47 +37,9 @@ def writer(base: Path) -> PromptWriter:
     return PromptWriter(tokenizer, 128)
 
 
-def dataset(path: Path, questions: range) -> Path:
-    rows = [
-        {
-            "sample_id": f"s{n}",
-            "attempt": 0,
-            "task": "t",
-            "model": "m",
-            "question": f"Capital {n}?",
-            "references": [WORDS[n % 4]],
-            "candidate": WORDS[(n + wrong) % 4],
-            "label": float(not wrong),
-            "weight": 1.0,
-            "aspects": None,
-        }
-        for n in questions
-        for wrong in [n // 4 % 2]
-    ]
-    tables.write(pd.DataFrame(rows), path, tables.DATASET, {})
-    return path
-
-
-def spec(**training: Any) -> dict[str, Any]:
-    settings = {"epochs": 2.0, "batch_size": 4, "learning_rate": 5e-3, "max_length": 128, **training}
-    tuning = JudgeTuning.model_validate(settings).model_dump(mode="json", exclude={*JudgeTuning.run_time})
-    return {"judge": "mine", "kind": "llm", "dataset": "labelled", "base": "tiny", "training": tuning}
-
-
-def train(folder: Path, base: Path, rows: int = 32, **training: Any) -> Path:
-    folder.mkdir(exist_ok=True)
-    parts = [dataset(folder / f"{name}.parquet", part) for name, part in (("train", range(rows)), ("held", range(100, 116)))]
-    (folder / "summary.json").write_text('{"simulated": 0}')
-    train_judge(spec(**training), *parts, folder / "summary.json", base, folder / "judge", folder / "work")
-    return folder / "judge"
-
-
 @pytest.fixture(scope="module")
 def judge(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return train(tmp_path_factory.mktemp("trained"), base)
-
-
-ROW = Row("s", 0, "m", "Capital 3?", ("Bern",), "Bern")
 
 
 def test_a_judge_is_a_folder_that_scores(judge: Path) -> None:

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 import test_verdicts
-import tiny_models
+from helpers import tiny_models
+from helpers.label_tables import candidates_table
+from helpers.scripted_models import ROW, SETTINGS, Script, ScriptedGenerator, says
 from hypothesis import given
 from hypothesis import strategies as st
-from test_labels import candidates_table
 
 from bert_judge import plan, tables
 from bert_judge.assets.prepare import prepare
@@ -29,32 +30,6 @@ from bert_judge.judges.protocol import Label, Row
 from bert_judge.judges.registry import LoadContext
 from bert_judge.labels.stage import label_table
 from bert_judge.tasks import Sample
-
-ROW = Row("s0", 0, "m", "Capital of France?", ("Paris", "City of Paris"), "It is Paris.")
-SETTINGS = {"kind": "llm", "api": "chat", "reasoning": True, "threshold": 0.5, "seed": 0, "max_candidate_chars": 400}
-Script = Callable[[Request], Completion]
-
-
-class ScriptedGenerator:
-    """Replies according to a script and records the requests."""
-
-    def __init__(self, script: Script | Sequence[Completion], **revisions: str) -> None:
-        self.revisions = dict(revisions)
-        self.requests: list[Request] = []
-        self.calls = 0
-        self._script = script
-
-    def generate(self, requests: Sequence[Request]) -> list[Completion]:
-        self.calls += 1
-        answers = []
-        for request in requests:
-            answers.append(self._script(request) if callable(self._script) else self._script[len(self.requests)])
-            self.requests.append(request)
-        return answers
-
-
-def says(text: str, status: str = "ok", **more: Any) -> Completion:
-    return Completion(text, status, prompt_tokens=100, completion_tokens=7, **more)
 
 
 def leaning(probability: float, status: str = "ok", text: str | None = None) -> Completion:

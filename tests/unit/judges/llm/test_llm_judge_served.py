@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 import test_verdicts
-from chat_server import ChatServer, serving
-from test_labels import candidates_table
-from test_llm_judge import ROW, SETTINGS
+from helpers.chat_server import ChatServer, serving
+from helpers.label_tables import candidates_table
+from helpers.scripted_models import ROW, SETTINGS
 
 from bert_judge import tables
 from bert_judge.candidates.generators.openai import OpenAIGenerator

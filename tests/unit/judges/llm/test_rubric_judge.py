@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 import pytest
+from helpers.scripted_models import ScriptedGenerator, says
 from hypothesis import given
 from hypothesis import strategies as st
-from test_llm_judge import ScriptedGenerator, says
 
 from bert_judge.candidates.generators.protocol import Request
 from bert_judge.judges import prompted

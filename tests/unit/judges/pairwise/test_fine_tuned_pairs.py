@@ -8,14 +8,15 @@ from typing import Any
 
 import pandas as pd
 import pytest
-import tiny_models
-from pair_files import pair_rows
+from helpers import tiny_models
+from helpers.pair_files import pair_rows
 
 from bert_judge import tables
 from bert_judge.assets.prepare import prepare
 from bert_judge.config.models import JudgeTuning
-from bert_judge.judges.pairwise.fine_tuned import DEFAULTS, FineTunedPairJudge, augment, swap, swap_names, train_judge
+from bert_judge.judges.pairwise.fine_tuned import DEFAULTS, FineTunedPairJudge, augment, swap, swap_names
 from bert_judge.judges.protocol import Pair
+from bert_judge.judges.registry import TrainingContext, train_judge
 
 ROWS = pair_rows(
     "ABtA" * 10,
@@ -78,7 +79,8 @@ def test_a_judge_of_pairs_explains_if_its_data_did(tmp_path: Path) -> None:
     base = tiny_models.causal_lm(tmp_path / "base")
     prepare({"repository": str(base), "revision": None, "remote_code": False}, tmp_path / "b.json")
     tables.write(ROWS[tables.PAIRS.names], tmp_path / "pairs.parquet", tables.PAIRS, {})
-    train_judge(spec(tuning()), [tmp_path / "pairs.parquet"], tmp_path / "b.json", tmp_path / "mine", tmp_path / "work")
+    inputs = {"pairs": [tmp_path / "pairs.parquet"], "backbone": tmp_path / "b.json"}
+    train_judge(TrainingContext(spec(tuning()), inputs, tmp_path / "mine", tmp_path / "work"))
     result = json.loads((tmp_path / "mine" / "metrics.json").read_text())["validation"]
     assert result["n"] >= 5 and 0 <= result["consistency"] <= 1
     pairs = [Pair("Q?", "good 1", "bad 1"), Pair("Q?", "same", "same"), Pair("Q?", "bad 2", "good 2", ("x",))]
@@ -105,7 +107,8 @@ def test_swap_augmentation_makes_a_judge_consistent(tmp_path: Path) -> None:
     consistency = {}
     for swap_ratio in (0.0, 0.5):
         settings = tuning(swap_ratio=swap_ratio, epochs=8.0, learning_rate=1e-2, max_length=128)
-        train_judge(spec(settings), [tmp_path / "pairs.parquet"], tmp_path / "b.json", tmp_path / "mine", tmp_path / "work")
+        inputs = {"pairs": [tmp_path / "pairs.parquet"], "backbone": tmp_path / "b.json"}
+        train_judge(TrainingContext(spec(settings), inputs, tmp_path / "mine", tmp_path / "work"))
         result = json.loads((tmp_path / "mine" / "metrics.json").read_text())["validation"]
         consistency[swap_ratio] = result["consistency"]
     assert consistency[0.5] > 0.8 > consistency[0.0] + 0.3

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-import tiny_models
+from helpers import tiny_models
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -36,7 +36,7 @@ def judge(backbone: Path) -> PairEncoderJudge:
     """A judge with random weights: symmetry does not depend on training."""
     made = PairEncoderJudge(backbone, max_length=48)
     made.checkpoint.trained = True
-    made.checkpoint.metadata.pairwise["log_nu"] = -0.5
+    made.checkpoint.update(pairwise={"log_nu": -0.5})
     return made
 
 

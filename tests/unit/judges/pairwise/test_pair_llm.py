@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from helpers.scripted_models import ScriptedGenerator, says
 from hypothesis import given
 from hypothesis import strategies as st
-from test_llm_judge import ScriptedGenerator, says
 
 from bert_judge.candidates.generators.protocol import Completion, Request
 from bert_judge.judges.pairwise import llm

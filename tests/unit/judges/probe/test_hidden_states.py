@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 import torch
-from tiny_models import causal_lm, encoder
+from helpers.tiny_models import causal_lm, encoder
 
 from bert_judge import tables
 from bert_judge.assets.prepare import local_folder

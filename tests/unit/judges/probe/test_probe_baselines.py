@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
-import tiny_models
 import torch
+from helpers import tiny_models
 
 from bert_judge import tables
 from bert_judge.assets import prepare

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
-from tiny_models import causal_lm
+from helpers.tiny_models import causal_lm
 
 from bert_judge import tables
 from bert_judge.integrations.samples import evaluate_samples

@@ -19,8 +19,9 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import yaml
-from forked import SITE, run_snakemake
-from script_server import start_server
+
+from helpers.forked import SITE, run_snakemake
+from helpers.script_server import start_server
 
 PROJECT = Path(__file__).parents[2]
 WORKFLOW = ("Snakefile", "rules", "workflow_scripts", "profiles", "envs", "report")

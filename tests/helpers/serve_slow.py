@@ -1,17 +1,16 @@
-"""A server of its own process whose judge waits for a file: `python serve_slow.py FILE`."""
+"""A server of its own process whose judge waits for a file: `python -m helpers.serve_slow FILE`."""
 
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from serve_clients import Exact
-
 from bert_judge.judges.protocol import Label, Row
 from bert_judge.runtime.logs import job_log
 from bert_judge.serve import server
 from bert_judge.serve.judge_pool import JudgePool, pointwise
 from bert_judge.serve.limits import Limits
+from helpers.serve_clients import Exact
 
 
 class Waiting(Exact):
