@@ -123,9 +123,9 @@ def make_app(pool: JudgePool, limits: Limits, metrics: Metrics, templates: Mappi
         return await _cancel_on_disconnect(request, _answer(pool, limits, body, _client(request)), limits.answer_seconds)
 
     add_protocol = partial(_add_protocol, app, pool, limits)
-    add_protocol("decisions", decisions.PATHS[0], decisions.parse, decisions.decide)
-    add_protocol("systemone", decisions.PATHS[1], decisions.parse_system_one, decisions.decide_system_one)
-    add_protocol("chat", chat.PATH, partial(chat.parse, known_templates), chat.complete)
+    add_protocol("decisions", decisions.PATHS[0], partial(decisions.parse, limits), decisions.decide)
+    add_protocol("systemone", decisions.PATHS[1], partial(decisions.parse_system_one, limits), decisions.decide_system_one)
+    add_protocol("chat", chat.PATH, partial(chat.parse, known_templates, limits), chat.complete)
     return app
 
 

@@ -214,14 +214,19 @@ def _check_parts(name: str, item: Mapping[str, Any], limits: Limits) -> None:
     if len(item) > MAX_KEYS:
         raise RequestRejected(422, f"{name}: has {len(item):,} keys; remove unknown ones")
     references = item.get("references")
-    if isinstance(references, list) and len(references) > limits.references:
-        raise RequestRejected(413, f"{name}: has {len(references):,} references, limit {limits.references:,}; remove some")
+    check_references(name, len(references) if isinstance(references, list) else 1, limits)
+
+
+def check_references(name: str, count: int, limits: Limits) -> None:
+    if count > limits.references:
+        raise RequestRejected(413, f"{name}: has {count:,} references, limit {limits.references:,}; remove some")
 
 
 def check_items(name: str, items: Sequence[RowBody | PairBody], limits: Limits) -> None:
-    """Refuse too long texts. `name`: what the items are called in messages, `rows` or `pairs`."""
+    """Refuse too long texts and too many references. `name`: what the items are called in messages, `rows` or `pairs`."""
     for index, item in enumerate(items):
         references = item.list_references()
+        check_references(f"{name}.{index}", len(references), limits)
         for part, text in [*((part, getattr(item, part)) for part in item.texts), *(("references", text) for text in references)]:
             if len(text) > limits.text_characters:
                 raise RequestRejected(

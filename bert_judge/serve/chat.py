@@ -25,7 +25,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from bert_judge.judges.protocol import NOT_ATTEMPTED, Label, invalid
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.package_data import read_yaml
-from bert_judge.serve.bodies import RowBody, check_items
+from bert_judge.serve.bodies import RowBody, check_items, check_references
 from bert_judge.serve.judge_pool import JudgePool
 from bert_judge.serve.limits import Limits, RequestRejected
 
@@ -183,15 +183,16 @@ class ChatRequest(BaseModel):
 
 
 class Prompt(NamedTuple):
-    """A request with the template of its prompt, None if it is ambiguous, and part → text."""
+    """A request with the template of its prompt, None if it is ambiguous, part → text, and the row to judge, if there is one."""
 
     request: ChatRequest
     template: Template | None
     parts: Mapping[str, str]
+    row: RowBody | None
 
 
-def parse(templates: Mapping[str, Template], body: Mapping[str, Any]) -> Prompt:
-    """Read a request. Raises RequestRejected: it has another form, or its prompt is of no template."""
+def parse(templates: Mapping[str, Template], limits: Limits, body: Mapping[str, Any]) -> Prompt:
+    """Read a request. Raises RequestRejected: it has another form, its prompt is of no template, or has too many references."""
     try:
         request = ChatRequest.model_validate(body)
     except ValidationError as error:
@@ -200,27 +201,32 @@ def parse(templates: Mapping[str, Template], body: Mapping[str, Any]) -> Prompt:
     prompts = [message.content for message in request.messages if message.role == "user"]
     system = "\n".join(message.content for message in request.messages if message.role in ("system", "developer")).lstrip()
     matches: list[tuple[Template | None, Mapping[str, str]]] = []
-    for template in templates.values() if len(prompts) == 1 else ():
+    for known in templates.values() if len(prompts) == 1 else ():
         try:
-            if system.startswith(template.system) and (parts := template.divide(prompts[0])) is not None:
-                matches.append((template, parts))
+            if system.startswith(known.system) and (division := known.divide(prompts[0])) is not None:
+                matches.append((known, division))
         except Ambiguous:
             matches.append((None, {}))
     if not matches:
-        known = ", ".join(templates)
-        raise RequestRejected(422, f"messages: a prompt of none of the templates {known}; describe it with serve --templates FILE")
+        names = ", ".join(templates)
+        raise RequestRejected(422, f"messages: a prompt of none of the templates {names}; describe it with serve --templates FILE")
     # An answer that imitates another template makes two of them fit.
-    return Prompt(request, *(matches[0] if len(matches) == 1 else (None, {})))
+    template, parts = matches[0] if len(matches) == 1 else (None, {})
+    if template is None or not template.words or template.find_refusal(parts) is not None:
+        return Prompt(request, template, parts, None)
+    if template.line_is_reference:
+        # Before each of them becomes a text.
+        check_references("messages", parts["reference"].strip().count("\n") + 1, limits)
+    return Prompt(request, template, parts, template.to_row(parts))
 
 
 async def complete(pool: JudgePool, limits: Limits, prompt: Prompt, client: str) -> dict[str, Any]:
     """Answer a request. Raises RequestRejected: there is no such judge, or the row exceeds a limit."""
-    request, template, parts = prompt
+    request, template, parts, row = prompt
     judge = pool.judge(request.model)
     reason = AMBIGUOUS if template is None else template.find_refusal(parts)
     label = None if reason is None else invalid(reason)
-    if template is not None and template.words and label is None:
-        row = template.to_row(parts)
+    if row is not None:
         check_items("messages", [row], limits)
         (label,) = await judge.submit([row], client)
     pieces, probabilities = _write(template, parts, label)

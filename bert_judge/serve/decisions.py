@@ -19,7 +19,7 @@ from bert_judge.importers.answers import make_column_reader
 from bert_judge.importers.column_names import detect_columns
 from bert_judge.judges.protocol import Label
 from bert_judge.runtime.errors import InputError
-from bert_judge.serve.bodies import RowBody, check_items
+from bert_judge.serve.bodies import RowBody, check_items, check_json, check_references
 from bert_judge.serve.judge_pool import JudgePool
 from bert_judge.serve.limits import Limits, RequestRejected
 from bert_judge.tables.readers.values import UnreadableCell, get_cell
@@ -58,22 +58,22 @@ class DecisionRequest:
     row: RowBody
 
 
-def parse(body: Mapping[str, Any]) -> DecisionRequest:
-    """Read a request to `/v1/decisions`. Raises RequestRejected: it asks anything but `ABILITY`."""
+def parse(limits: Limits, body: Mapping[str, Any]) -> DecisionRequest:
+    """Read a request to `/v1/decisions`. Raises RequestRejected: it asks anything but `ABILITY`, or has too many references."""
     entries = body.get("questions")
     if not isinstance(entries, list) or not entries:
         _reject("questions", "send a list of questions")
     questions = [_parse_question(f"questions.{number}", entry) for number, entry in enumerate(entries)]
-    return _parse_row(questions, body, _read_input(body.get("input")))
+    return _parse_row(questions, body, _read_input(body.get("input")), limits)
 
 
-def parse_system_one(body: Mapping[str, Any]) -> DecisionRequest:
+def parse_system_one(limits: Limits, body: Mapping[str, Any]) -> DecisionRequest:
     """Read a request to `/v1/systemone`; raises like `parse`."""
     entries = body.get("questions")
     if not isinstance(entries, Mapping) or not entries:
         _reject("questions", "send an object of questions by name")
     questions = [_parse_question(f"questions.{name}", entry, name) for name, entry in entries.items()]
-    return _parse_row(questions, body, body.get("state"))
+    return _parse_row(questions, body, body.get("state"), limits)
 
 
 async def decide(pool: JudgePool, limits: Limits, request: DecisionRequest, client: str) -> dict[str, Any]:
@@ -140,11 +140,16 @@ def _read_input(value: Any) -> Any:
     return content[0].get("data", content[0].get("text"))
 
 
-def _parse_row(questions: Sequence[Question], body: Mapping[str, Any], state: Any) -> DecisionRequest:
+def _parse_row(questions: Sequence[Question], body: Mapping[str, Any], state: Any, limits: Limits) -> DecisionRequest:
     model = body.get("model")
     if not isinstance(model, str | None):
         _reject("model", "send the name of a judge")
-    return DecisionRequest(questions, model, _read_state(state))
+    if isinstance(state, str):
+        # The JSON in a text has the limits of the body.
+        check_json(state.encode("utf-8", "surrogatepass"), limits)
+    row = _read_state(state)
+    check_references("state", len(row.list_references()), limits)
+    return DecisionRequest(questions, model, row)
 
 
 async def _judge(pool: JudgePool, limits: Limits, request: DecisionRequest, client: str) -> tuple[str, Label]:

@@ -14,7 +14,7 @@ import pytest
 from helpers.serve_clients import Exact, guarded
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from openai import OpenAI, UnprocessableEntityError
+from openai import APIStatusError, OpenAI, UnprocessableEntityError
 from openai.types.chat import ChatCompletion
 from starlette.testclient import TestClient
 
@@ -140,6 +140,15 @@ def test_any_line_of_a_list_of_references_suffices(client: OpenAI) -> None:
     assert ask(client, messages("simpleqa", reference="Lutetia\nParis")).choices[0].message.content == "B"
 
 
+def test_too_many_lines_of_references_are_refused(client: OpenAI) -> None:
+    many = "\n".join(f"city {number}" for number in range(Limits().references + 1))
+    with pytest.raises(APIStatusError, match="messages: has 101 references, limit 100; remove some") as error:
+        ask(client, messages("verifiers", reference=many))
+    assert error.value.status_code == 413
+    # Lines of one reference, elsewhere.
+    assert ask(client, messages("simpleqa", reference=many)).choices[0].message.content == "B"
+
+
 def test_log_probabilities_carry_the_score(client: OpenAI) -> None:
     correct, incorrect = (
         ask(client, messages("inspect_fact", answer=answer), logprobs=True, top_logprobs=5).choices[0]
@@ -201,7 +210,7 @@ HOSTILE = st.lists(st.sampled_from([*FIXED_TEXTS, "Paris", "Lyon", "\n", " ", "A
 @given(question=HOSTILE, reference=HOSTILE, answer=HOSTILE)
 def test_no_text_can_imitate_another_part(name: str, question: str, reference: str, answer: str) -> None:
     """A prompt is read as it was meant, or it gets no verdict."""
-    prompt = parse(TEMPLATES, {"messages": messages(name, question, reference, answer)})
+    prompt = parse(TEMPLATES, Limits(), {"messages": messages(name, question, reference, answer)})
     if prompt.template is not None:
         assert prompt.template is TEMPLATES[name]
         meant = {"question": question, "reference": reference, "answer": answer}
@@ -223,7 +232,8 @@ def test_an_answer_of_the_templates_own_words_is_never_correct(client: OpenAI, n
 def test_ordinary_answers_are_not_ambiguous() -> None:
     for name in TEMPLATES:
         for answer in ("Paris\n\nQuestion: is it large?\nYes.", "```\nprint('Paris')\n```", "{answer}", ""):
-            assert parse(TEMPLATES, {"messages": messages(name, answer=answer)}).template is TEMPLATES[name], (name, answer)
+            prompt = parse(TEMPLATES, Limits(), {"messages": messages(name, answer=answer)})
+            assert prompt.template is TEMPLATES[name], (name, answer)
 
 
 def test_an_unknown_prompt_is_refused_in_a_line_that_says_what_helps(client: OpenAI, http: TestClient) -> None:

@@ -142,6 +142,22 @@ def test_limits_and_names_are_those_of_the_other_routes(path: str) -> None:
         assert f'route="/v1/{path}"' in http.get("/metrics").text
 
 
+@pytest.mark.parametrize("references", [["x"] * 4, [{"text": "x"}] * 4])
+def test_a_state_has_the_limits_of_a_body(references: list[Any]) -> None:
+    """In a text too, whose values the limit on those of the body does not count."""
+    state = STATE | {"references": references}
+    bodies = [("systemone", {"state": form, "questions": NOUL}) for form in (state, json.dumps(state))]
+    bodies.append(("decisions", {"input": json.dumps(state), "questions": [PREDICATE]}))
+    with client(limits=Limits(rate=0, references=3)) as http:
+        for path, body in bodies:
+            answer = http.post(f"/v1/{path}", json=body)
+            is_list_of_texts = references[0] == "x"
+            assert answer.status_code == (413 if is_list_of_texts else 422), answer.text
+    with client(limits=Limits(rate=0, references=3, rows=1)) as http:
+        answer = http.post("/v1/systemone", json={"state": json.dumps(state | {"more": [0] * 100}), "questions": NOUL})
+        assert answer.status_code == 413 and "more than 19 values" in answer.text
+
+
 @pytest.mark.parametrize("api", ["decisions", "system_one"])
 def test_a_judge_of_a_decision_model_can_ask_this_server(address: str, api: str) -> None:
     model = {"generator": "openai", "model": "exact", "base_url": address}
