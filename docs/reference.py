@@ -75,6 +75,8 @@ def _type(field: Fragment) -> str:
 def _default(key: str, field: Fragment, block: Fragment) -> str:
     if key in block.get("required", ()):
         return "required"
+    if "default" not in field:
+        return "from the tasks"
     value = field["default"]
     if value is None:
         return "left out"

@@ -31,6 +31,8 @@ def checked_plan():
 
 
 PLAN = checked_plan()
+# The judges that suit the tasks, if the configuration has none: scripts read their blocks there.
+config.setdefault("judges", {name: block.model_dump(mode="json", exclude_unset=True) for name, block in PLAN.config.judges.items()})
 
 
 # --- wildcards and paths ---

@@ -309,6 +309,18 @@ def cascade_results() -> Results:
         return {"undecided": _rows_of(folder / "undecided.parquet"), "labels": _rows_of(folder / "both.parquet")}
 
 
+def per_task_results() -> Results:
+    from bert_judge.judges.registry import LoadContext
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        answers, output = _candidates(ROWS[::SLOW_ROWS], folder), folder / "both.parquet"
+        inputs = {"candidates": answers, "labels": [_label(MadeUpJudge(judge), answers, folder) for judge in "ab"]}
+        spec = {"judge": "both", "model": "m", "task": "t", "judges": ["a", "b"]}
+        registry.find("per_task").combine_labels(LoadContext(spec, inputs, {}), output)
+        return {"labels": _rows_of(output)}
+
+
 def imported_results() -> Results:
     """Verdicts of a file on its own answers, of another file on the same answers, and the known truth of simulated answers."""
     from bert_judge.judges.registry import LoadContext
@@ -500,6 +512,7 @@ SUBJECTS: Mapping[str, Subject] = {
     "llm": _kind("llm", llm_results, _MODEL),
     "pairwise": _kind("pairwise", pairwise_results, {"rule": "longer"}, _MODEL),
     "probe": _kind("probe", probe_results, {"dataset": "d"}),
+    "per_task": _kind("per_task", per_task_results, {"judges": ["a", "b"]}),
     "cascade": _kind("cascade", cascade_results, {"judges": ["a", "b", "c"], "dataset": "d", "budget": 0.5}),
     "imported": _kind("imported", imported_results, {"from": "a"}),
     "label stage": Subject(

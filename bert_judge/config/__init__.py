@@ -27,7 +27,7 @@ from bert_judge.config.models import (
     Tuning,
     VLLMModel,
 )
-from bert_judge.config.sources import AspectColumns, Columns, Family, Import, Tasks, TaskSource
+from bert_judge.config.sources import AspectColumns, Columns, Family, Import, SuitedJudge, Tasks, TaskSource
 
 
 class Audit(Block):
@@ -94,7 +94,7 @@ class Config(Block):
     datasets: dict[Name, Dataset] = {}
     """name → training data of a judge"""
     judges: dict[Name, JudgeConfig] = Field(min_length=1)
-    """name → judge"""
+    """name → judge; without `judges` and `scorers`, those that suit the tasks"""
     filters: dict[Name, Filter] = {}
     """name → selection of answers that students are trained on"""
     scorers: list[str] = Field(min_length=1)

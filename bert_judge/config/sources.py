@@ -98,6 +98,7 @@ class Import(Block):
 
 
 Family = Literal["multiple_choice", "reading", "math", "short_answer"]
+SuitedJudge = Literal["general", "math_verify", "exact_match", "contains"]
 
 
 class ImportedTask(Block):
@@ -111,6 +112,8 @@ class ImportedTask(Block):
     """interval of questions; a hash of its text assigns each question a number in [0, 1)"""
     family: Family = "short_answer"
     """task family; agreement is reported per family"""
+    judge: SuitedJudge | None = None
+    """judge in a configuration without `judges`; default: `math_verify` for the family math, else `general`"""
 
 
 class SourceColumns(Block):
@@ -167,6 +170,8 @@ class TaskSource(Block):
     """column → value or list of values; other rows are ignored"""
     questions: int | None = Field(None, gt=0)
     """number of questions, with which `bert-judge plan` estimates a run before the data set is read"""
+    judge: SuitedJudge | None = None
+    """judge in a configuration without `judges`; default: `math_verify` for the family math, else `general`"""
 
     @model_validator(mode="after")
     def _check_source(self) -> TaskSource:

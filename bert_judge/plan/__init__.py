@@ -12,6 +12,7 @@ from bert_judge.plan import capability_checks, checks
 from bert_judge.plan.configuration import ATTACKS, parse
 from bert_judge.plan.graph import Graph
 from bert_judge.plan.students import expand_models
+from bert_judge.plan.suited_judges import add_suited_judges
 from bert_judge.runtime.errors import ConfigError
 
 __all__ = ["ATTACKS", "STAGE_VERSIONS", "Plan", "Spec", "build_plan"]
@@ -55,6 +56,7 @@ def build_plan(raw: Mapping[str, Any], paths: Iterable[str | Path] = ()) -> Plan
     problems = config_files.problems(paths)
     raw = resolve_paths(raw, paths)
     left_out = checks.leave_out_optional_models(raw)
+    add_suited_judges(raw)
     try:
         config = parse(raw)
     except ConfigError as error:

@@ -131,10 +131,17 @@ def _verdict_problems(plan: Plan, where: str, name: str, tables: Sequence[tuple[
     kind = plan.kind_of(name)
     reasons = (kind.table_problem(plan, name, model, task) for model, task in tables)
     problems = [f"{where}: {name!r} {problem}" for problem in reasons if problem][:1]
-    members = kind.depends_on(plan.config.judges[name]).judges
-    return problems + [
-        problem for member in members for problem in _verdict_problems(plan, f"judges.{name}.judges", member, tables)
-    ]
+    for member in kind.depends_on(plan.config.judges[name]).judges:
+        # Another check reports a member that must not be one, such as the judge itself.
+        if plan.kind_of(member).member_problem(member) is None:
+            of_member = [table for table in tables if member in _sources(plan, name, table)] if kind.combines_labels else tables
+            problems += _verdict_problems(plan, f"judges.{name}.judges", member, of_member)
+    return problems
+
+
+def _sources(plan: Plan, judge: str, table: tuple[str, str]) -> list[str]:
+    """Return the judges from whose labels a table of labels is combined."""
+    return [name for name, _, _ in plan.source_tables(judge, *table)]
 
 
 def _pair_problems(plan: Plan) -> list[str]:

@@ -62,7 +62,10 @@ def parse(raw: Mapping[str, Any]) -> Config:
 
 def json_schema() -> dict[str, Any]:
     """Return the JSON schema, which editors use for completion and validation."""
-    return TypeAdapter(config_model()).json_schema(by_alias=True)
+    schema = TypeAdapter(config_model()).json_schema(by_alias=True)
+    # `suited_judges` adds them.
+    schema["required"] = [name for name in schema["required"] if name not in ("judges", "scorers")]
+    return schema
 
 
 # --- names, tables and their relations ---

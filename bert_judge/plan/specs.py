@@ -176,7 +176,7 @@ class Specs(PairSpecs):
         if imported is None:
             spec: Spec = {"task": task}
             if source := self.source_of(task):
-                spec["source"] = dump(source, without={"path", "questions"})
+                spec["source"] = dump(source, without={"path", "questions", "judge"})
             if file := self.source_file(task):
                 spec["content"] = tables.file_content(file)
             if limit := self.config.tasks.limit.get(task):
@@ -184,7 +184,7 @@ class Specs(PairSpecs):
             return spec
         return {
             "task": task,
-            "part": dump(imported, without={"source", "family"}),
+            "part": dump(imported, without={"source", "family", "judge"}),
             "import": self.import_spec(imported.source),
         }
 

@@ -19,7 +19,7 @@ import yaml
 from bert_judge.runtime.errors import InputError
 
 if TYPE_CHECKING:
-    from bert_judge.config import Family, TaskSource
+    from bert_judge.config import Family, SuitedJudge, TaskSource
 
 # Modules of this package that define tasks; imported on first use.
 BUILT_IN = ("bert_judge.tasks.demo",)
@@ -47,14 +47,20 @@ class Task:
     name: str
     family: Family
     samples: Callable[[], Iterable[Sample]]
+    judge: SuitedJudge | None = None
 
 
 _tasks: dict[str, Task] = {}
 _files: dict[str, Path] = {}
 
 
-def task(name: str, family: Family) -> Callable[[Callable[[], Iterable[Sample]]], Callable[[], Iterable[Sample]]]:
+def task(
+    name: str, family: Family, judge: SuitedJudge | None = None
+) -> Callable[[Callable[[], Iterable[Sample]]], Callable[[], Iterable[Sample]]]:
     """Return a decorator that registers a function without arguments that yields `Sample`s.
+
+    Args:
+        judge: that suits the task, if a configuration has no `judges`; see `TaskSource`.
 
     Raises:
         InputError: another function is registered under the name.
@@ -65,7 +71,7 @@ def task(name: str, family: Family) -> Callable[[Callable[[], Iterable[Sample]]]
             raise InputError(
                 f"{samples.__code__.co_filename}: task {name!r} exists already in {existing.samples.__code__.co_filename}"
             )
-        _tasks[name] = Task(name, family, samples)
+        _tasks[name] = Task(name, family, samples, judge)
         return samples
 
     return register

@@ -514,7 +514,7 @@ def test_files_with_a_path_of_their_own_are_checked_without_the_data_folder(fold
 
 
 def test_an_empty_configuration_names_what_it_needs() -> None:
-    assert [line.split(":")[0] for line in faults({})] == ["models", "tasks", "judges", "scorers"]
+    assert [line.split(":")[0] for line in faults({})] == ["models", "tasks"]
 
 
 def test_parse_gives_the_faults_of_shape_and_name_without_files() -> None:
