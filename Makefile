@@ -89,11 +89,14 @@ clean:
 	find results -mindepth 1 ! -name .gitkeep -delete
 
 # One stamp per set of extras, renewed when the dependencies change; `dev` contains `test`. Modules are compiled when they are imported:
-# most never are.
-$(INSTALLED)-%: pyproject.toml constraints.txt
+# most never are. First what the lock has, with its hashes; then torch, whose build depends on the index, and this package. The lock is
+# for Linux on x86-64; elsewhere the second step installs all, with the same versions of the direct dependencies.
+$(INSTALLED)-%: pyproject.toml constraints.txt requirements.lock
 	@test -x $(BIN)/python || { echo "==> Making the environment .venv with $$($(PYTHON) --version)"; $(PYTHON) -m venv .venv; }
 	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.11 ...")'
 	@echo "==> Installing bert-judge and what it needs for '$*' (a few minutes the first time)"
+	@test "$$(uname -sm)" != "Linux x86_64" || { $(BIN)/python envs/locked.py $* >.venv/$*.lock && \
+	$(BIN)/python -m pip install --quiet --no-compile --no-deps --require-hashes -r .venv/$*.lock; }
 	@$(BIN)/python -m pip install --quiet --no-compile -e '.[$*]' -c constraints.txt
 	@touch $@ $(if $(filter dev,$*),$(INSTALLED)-test)
 

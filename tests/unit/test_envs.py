@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -98,11 +100,32 @@ def test_the_lock_file_has_the_pinned_versions_with_hashes() -> None:
     assert {name: locked.get(name) for name in names} == {name: pinned()[name] for name in names}
 
 
+@pytest.mark.parametrize("extra", ["demo", "test", "dev", "slurm"])
+def test_make_installs_the_locked_part_of_an_extra(extra: str) -> None:
+    done = subprocess.run([sys.executable, ROOT / "envs" / "locked.py", extra], capture_output=True, text=True, check=True)
+    entries = re.findall(r"^([\w.-]+)==\S+ \\\n((?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)", done.stdout, re.M)
+    locked = {name for name, _ in entries}
+    # Every line of a package has its hashes, and no torch comes along, whose build depends on the index.
+    assert len(entries) == len(locked) == done.stdout.count("==") - done.stdout.count(" ==")
+    assert not any(re.match(r"torch$|triton|nvidia-|cuda-", name) for name in locked)
+    wanted, extras = [Requirement(line) for line in PROJECT["dependencies"]], {extra}
+    while extras:
+        requirements = [Requirement(line) for line in EXTRAS[extras.pop()]]
+        extras |= {name for requirement in requirements if requirement.name == PROJECT["name"] for name in requirement.extras}
+        wanted += [requirement for requirement in requirements if requirement.name != PROJECT["name"]]
+    assert {canonicalize_name(requirement.name) for requirement in wanted} - {"torch"} <= locked
+    # What these need in turn, and nothing that another extra brings.
+    assert {"huggingface-hub", "rpds-py"} <= locked or extra == "slurm"
+    assert ("mypy" in locked) == (extra == "dev") and ("pulp" in locked) == (extra != "slurm")
+
+
 def test_the_weights_of_the_demo_are_locked_with_their_hash() -> None:
     text = (ROOT / "weights.lock").read_text("utf-8")
     locked = re.findall(r"^([\w-]+)==(\S+) \\\n    --hash=sha256:[0-9a-f]{64}$", text, re.M)
     assert dict(locked) == {name: pinned()[name] for name in WEIGHTS}
-    assert "--require-hashes -r weights.lock" in (ROOT / "Makefile").read_text("utf-8")
+    assert all(
+        f"--require-hashes -r {lock}" in (ROOT / "Makefile").read_text("utf-8") for lock in ("weights.lock", ".venv/$*.lock")
+    )
 
 
 def test_one_vllm_everywhere() -> None:
