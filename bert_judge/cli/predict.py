@@ -71,12 +71,12 @@ def predict(
 
 def _predict_one(candidate: str, references: Sequence[str], question: str, load: Callable[[], list[NamedJudge]]) -> None:
     """Print a verdict and score; with several judges a line each."""
-    if not references:
-        raise InputError("no reference answer is given; set --reference")
     record = {"question": question, "references": list(references), "candidate": candidate}
     judges = load()
+    if not references and any(judge.needs_references for judge in judges):
+        raise InputError("no reference answer is given; set --reference")
     for judge in judges:
-        [label] = judge_records(judge, READ_PLAIN, [record])
+        [label] = judge_records(judge, READ_PLAIN[judge.needs_references], [record])
         assert label is not None
         score = f" {label.score:.3f}" if label.score is not None else f": {label.reason}"
         echo(f"{judge.name + ': ' if len(judges) > 1 else ''}{label.verdict}{score}")

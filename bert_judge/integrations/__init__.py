@@ -42,7 +42,7 @@ def label_texts(
         for question, texts, candidate in zip(questions, references, candidates, strict=True)
     ]
     # None marks a skipped record, and this reader skips none.
-    return [label for label in judge_records(judge, READ_PLAIN, records) if label is not None]
+    return [label for label in judge_records(judge, READ_PLAIN[judge.needs_references], records) if label is not None]
 
 
 def accuracy(verdicts: Sequence[float]) -> float:

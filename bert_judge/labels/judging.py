@@ -19,8 +19,13 @@ from bert_judge.text.visible_text import UNFINISHED, strip_reasoning
 
 # What a judge gets of a record: a row, the label of a record that cannot be judged, or None if there is nothing to judge.
 JudgeInput = Row | Label | None
-# Reader of records whose keys are the roles.
-READ_PLAIN = make_column_reader({name: name for name in ("question", "references", "candidate")})
+# Whether references are needed → reader of records whose keys are the roles.
+READ_PLAIN = {
+    needs_references: make_column_reader(
+        {name: name for name in ("question", "references", "candidate")}, needs_references=needs_references
+    )
+    for needs_references in (True, False)
+}
 
 
 @dataclass(frozen=True)

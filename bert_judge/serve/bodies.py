@@ -32,10 +32,10 @@ class RowBody(Body):
     def list_references(self) -> list[str]:
         return [self.references] if isinstance(self.references, str) else self.references
 
-    def to_item(self) -> Row | Label:
+    def to_item(self, needs_references: bool) -> Row | Label:
         """Return the input of a judge, as for a row of a file; an invalid label if there is nothing to judge."""
         record = {"question": self.question, "references": self.references, "candidate": self.candidate}
-        row = parse_record(READ_PLAIN, record).input
+        row = parse_record(READ_PLAIN[needs_references], record).input
         return invalid("no answer") if row is None else row
 
 
@@ -110,6 +110,7 @@ class LabelBody(BaseModel):
     score: float | None = Field(description="Probability of being correct, 0 to 1; null if invalid.")
     reason: str | None = Field(description="Why the verdict is invalid, or how it was reached.")
     raw: str | None = Field(description="The judge's own output or uncalibrated score.")
+    aspects: dict[str, float] | None = Field(description="Grades on each aspect, from a judge that gives some.")
     truncated: bool = Field(description="The input was truncated.")
     prompt_tokens: int | None
     completion_tokens: int | None

@@ -60,14 +60,21 @@ class JudgePool:
 
 
 def pointwise(
-    name: str, load: Callable[[], Judge], limits: Limits, metrics: Metrics, row_by_row: bool = False
+    name: str,
+    load: Callable[[], Judge],
+    limits: Limits,
+    metrics: Metrics,
+    row_by_row: bool = False,
+    needs_references: bool = True,
 ) -> Batcher[RowBody, Label]:
     """Return a pointwise judge behind its queue; `load` is called, and rows are converted, in the judge's thread."""
 
     def loaded() -> Callable[[Sequence[RowBody]], list[Label]]:
         judge = NamedJudge(name, "", load())
         # Labels are None only for rows that are None.
-        return lambda rows: [label for label in judge_rows(judge, [row.to_item() for row in rows]) if label is not None]
+        return lambda rows: [
+            label for label in judge_rows(judge, [row.to_item(needs_references) for row in rows]) if label is not None
+        ]
 
     return Batcher(name, loaded, _row_cost, limits, metrics, row_by_row)
 
@@ -120,7 +127,9 @@ def select_judges(
     references = _configured_judges(names, files, results) if files else _named_judges(names, results)
     references = [judge_loading.override_settings(reference, policy=policy) for reference in references]
     single = {
-        r.name: pointwise(r.name, partial(_load, r), limits, metrics, r.kind.judges_row_by_row(r.context.settings))
+        r.name: pointwise(
+            r.name, partial(_load, r), limits, metrics, r.kind.judges_row_by_row(r.context.settings), r.needs_references
+        )
         for r in references
         if not r.kind.compares_pairs
     }

@@ -9,18 +9,23 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from helpers.serve_clients import JSON, Exact, Short, client, guarded, row, running
+from starlette.testclient import TestClient
 
 from bert_judge import integrations
+from bert_judge.judges.protocol import Label, Row, decided
 from bert_judge.runtime.errors import InputError
 from bert_judge.serve import guard
+from bert_judge.serve.app import make_app
 from bert_judge.serve.guard import RateLimiter, check_address, has_token, is_loopback, read_token
-from bert_judge.serve.limits import Limits, RequestRejected
+from bert_judge.serve.judge_pool import JudgePool, pointwise
+from bert_judge.serve.limits import Limits, Metrics, RequestRejected
 
 PAIR = {"question": "Why?", "answer_a": "No", "answer_b": "Because"}
 DEEP = b'{"references": "x", "candidate": ' + b"[" * 5000 + b"]" * 5000 + b"}"
@@ -407,3 +412,25 @@ def test_an_answer_that_takes_too_long_is_given_up() -> None:
         judge.open.set()
     assert answer.status_code == 504
     assert answer.headers["retry-after"] == "1"
+
+
+class Grader:
+    """Grades an answer without looking at a reference."""
+
+    def __init__(self) -> None:
+        self.revisions: dict[str, str] = {}
+
+    def judge(self, rows: Sequence[Row]) -> list[Label]:
+        return [decided(0.7, reason="fluent", aspects={"grade": 7.0}) for _ in rows]
+
+
+@pytest.mark.parametrize("needs_references", [False, True])
+def test_a_judge_without_references_gives_its_grades(needs_references: bool) -> None:
+    limits, metrics = Limits(), Metrics()
+    pool = JudgePool({"grader": pointwise("grader", Grader, limits, metrics, needs_references=needs_references)})
+    pool.load()
+    with TestClient(make_app(pool, limits, metrics)) as http:
+        label = http.post("/v1/judge", json={"references": [], "candidate": "Paris"}).json()
+    pool.close()
+    expected = ("invalid", None, "no reference") if needs_references else ("correct", {"grade": 7.0}, "fluent")
+    assert (label["verdict"], label["aspects"], label["reason"]) == expected
