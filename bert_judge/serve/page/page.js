@@ -51,13 +51,20 @@ function explain(label) {
     JSON.parse(label.raw).raw_score.toFixed(3);
     output = `a small language model compared ${label.prompt_tokens} tokens of question, references and answer`;
   } catch { /* The judge is no encoder. */ }
-  const how = [REASONS[label.reason] ?? label.reason, output].filter(Boolean).join(": ");
+  const grades = Object.entries(label.aspects ?? {}).map(([aspect, grade]) => `${aspect} ${grade}`).join(", ");
+  const how = [grades, REASONS[label.reason] ?? label.reason, output].filter(Boolean).join(": ");
   return [how, label.truncated ? "input truncated" : ""].filter(Boolean).join("; ");
 }
 
 async function judgeRow(judge, question, references, candidate) {
   const label = await call("v1/judge", { judge, question, references, candidate });
+  checkReference(label, references);
   return [judge, verdict(label), score(label.score), `${explain(label)}${await closestReference(label, judge, question, references, candidate)}`];
+}
+
+function checkReference(label, references) {
+  if (references.length || label.reason !== "no reference") return;
+  throw new Error("no reference given; enter one per line, or select judges that need none");
 }
 
 // Name the reference that scores highest alone, if they differ; a language model is not called again.
@@ -80,10 +87,39 @@ async function pairRow(judge, question, references, answers) {
 async function compareRow(judge, question, references, answers) {
   const rows = answers.map((candidate) => ({ question, references, candidate }));
   const [a, b] = (await call("v1/judge", { judge, rows })).labels;
+  checkReference(a, references);
   const isTie = Math.abs(a.score - b.score) < TIE_MARGIN;
   const better = a.score === null || b.score === null ? "cannot tell" : isTie ? "tie" : a.score > b.score ? "A" : "B";
   const why = ["A", "B"].map((name, place) => [name, explain([a, b][place])]).filter(([, text]) => text);
   return [judge, better, scored(a), scored(b), why.map((parts) => parts.join(": ")).join("; ")];
+}
+
+// The places of scores, from 1; equally good answers share one.
+function ranked(scores) {
+  return scores.map((own) => (own === null ? "–" : 1 + scores.filter((other) => other !== null && other > own + TIE_MARGIN).length));
+}
+
+// Rank more than two answers: by their scores, or by the share of the comparisons that each wins.
+async function rankRow(judge, isPairwise, question, references, answers) {
+  let scores;
+  if (isPairwise) {
+    const places = answers.flatMap((_, a) => answers.slice(a + 1).map((_, after) => [a, a + 1 + after]));
+    const pairs = places.map(([a, b]) => ({ question, references, answer_a: answers[a], answer_b: answers[b] }));
+    const wins = answers.map(() => []);
+    (await call("v1/judge", { judge, pairs })).preferences.forEach(({ verdict }, number) => {
+      if (verdict === "invalid") return;
+      const won = { A: 1, B: 0 }[verdict] ?? 0.5;
+      wins[places[number][0]].push(won);
+      wins[places[number][1]].push(1 - won);
+    });
+    scores = wins.map((won) => (won.length ? won.reduce((sum, each) => sum + each) / won.length : null));
+  } else {
+    const rows = answers.map((candidate) => ({ question, references, candidate }));
+    const { labels } = await call("v1/judge", { judge, rows });
+    checkReference(labels[0], references);
+    scores = labels.map((label) => label.score);
+  }
+  return [judge, ...ranked(scores).map((rank, place) => `${rank} (${score(scores[place])})`)];
 }
 
 function fill(headings, rows, table = "verdicts") {
@@ -105,16 +141,21 @@ function fill(headings, rows, table = "verdicts") {
 async function judge(pairJudges) {
   const selected = [...document.querySelectorAll("#judges input:checked")].map((box) => box.value);
   const references = value("references").split("\n").map((text) => text.trim()).filter(Boolean);
-  const answers = [value("answer"), value("other")];
-  const comparing = Boolean(answers[1].trim());
+  const answers = [...document.querySelectorAll("#answers textarea")].map((box) => box.value);
+  while (answers.length > 1 && !answers.at(-1).trim()) answers.pop();
+  const comparing = answers.length > 1;
   const single = selected.filter((name) => !pairJudges.includes(name));
   const pairs = comparing ? selected.filter((name) => pairJudges.includes(name)) : [];
   if (!single.length && !pairs.length) throw new Error("no judge selected; select at least one");
-  if (!references.length && single.length) throw new Error("no reference given; enter one per line, or select pairwise judges only");
-  const question = value("question");
+  const history = value("history").trim();
+  const question = history ? `Conversation so far:\n${history}\n\nQuestion: ${value("question")}` : value("question");
   if (!comparing) {
     const rows = await Promise.all(single.map((name) => judgeRow(name, question, references, answers[0])));
     return fill(["judge", "verdict", "score", "why"], rows);
+  }
+  if (answers.length > 2) {
+    const rows = [...pairs, ...single].map((name) => rankRow(name, pairJudges.includes(name), question, references, answers));
+    return fill(["judge", ...answers.map((_, place) => `rank ${place + 1} (score)`)], await Promise.all(rows));
   }
   const rows = [
     ...pairs.map((name) => pairRow(name, question, references, answers)),
@@ -189,6 +230,21 @@ function showExample([question, references, answer, other]) {
   for (const [id, text] of Object.entries(texts)) document.getElementById(id).value = text;
 }
 
+function addAnswer() {
+  const boxes = document.getElementById("answers");
+  const label = element("label", `Answer ${boxes.children.length + 1} (optional) `);
+  label.append(Object.assign(document.createElement("textarea"), { rows: 3 }));
+  boxes.append(label);
+}
+
+// The picture stays in the browser: judges read texts.
+function showImage(file) {
+  const [picture, reader] = [document.getElementById("picture"), new FileReader()];
+  picture.hidden = !file;
+  reader.addEventListener("load", () => { picture.src = reader.result; });
+  if (file) reader.readAsDataURL(file);
+}
+
 async function showErrors(work) {
   const error = document.getElementById("error");
   error.textContent = "";
@@ -219,6 +275,8 @@ async function start() {
     const [file] = event.target.files;
     if (file) showErrors(() => judgeFile(file, judges.pairwise));
   });
+  document.getElementById("more").addEventListener("click", addAnswer);
+  document.getElementById("image").addEventListener("change", (event) => showImage(event.target.files[0]));
   document.getElementById("form").addEventListener("submit", (event) => {
     event.preventDefault();
     showErrors(() => judge(judges.pairwise));

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 
 import pandas as pd
 import pytest
 from helpers.serve_clients import Exact, Longer, running
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from bert_judge.judges.protocol import Judge, Label, Row, decided
 from bert_judge.labels import judge_loading
 from bert_judge.serve.app import make_app
 from bert_judge.serve.guard import Guard
@@ -26,16 +30,22 @@ ATTACK = (
 )
 
 
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
+@contextmanager
+def serving(judges: Mapping[str, Callable[[], Judge]], needs_references: bool = True) -> Iterator[str]:
+    """Serve judges of single answers, and one of two; the value is the address."""
     limits, metrics = Limits(rate=0), Metrics()
-    judges = {"contains": lambda: judge_loading.load_judges(["contains"])[0].judge, "exact": Exact}
     pool = JudgePool(
-        {name: pointwise(name, load, limits, metrics) for name, load in judges.items()},
+        {name: pointwise(name, load, limits, metrics, needs_references=needs_references) for name, load in judges.items()},
         {"longer": pairwise("longer", Longer, limits, metrics)},
     )
     pool.load()
     with running(Guard(make_app(pool, limits, metrics), limits, "127.0.0.1", None, metrics), pool, limits) as (address, _):
+        yield address
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with serving({"contains": lambda: judge_loading.load_judges(["contains"])[0].judge, "exact": Exact}) as address:
         yield address
 
 
@@ -108,7 +118,7 @@ def test_an_example_fills_the_form_and_is_judged(browser: Browser, address: str)
     page.get_by_role("button", name="two answers").click()
     expect(page.locator("#verdicts")).to_contain_text("contains")
     assert page.input_value("#question") == "Who wrote Faust?" and page.input_value("#other")
-    assert ["contains", "tie"] in [row[:2] for row in cells(page)]
+    assert ["contains", "A"] in [row[:2] for row in cells(page)]
     check_unharmed(page, errors)
 
 
@@ -160,3 +170,57 @@ def test_the_page_fits_a_phone_and_the_night(browser: Browser, address: str, wid
     assert all(row.bounding_box()["height"] < 40 for row in page.locator("#verdicts thead tr").all()), heights
     assert colours == ("rgb(255, 139, 148)" if scheme == "dark" else "rgb(164, 14, 38)")
     check_unharmed(page, errors)
+
+
+def test_several_answers_are_ranked(browser: Browser, address: str) -> None:
+    """Judges of single answers rank by score, those of two answers by the comparisons that each wins."""
+    page, errors = open_page(browser, address)
+    page.fill("#answer", "It is Paris.")
+    page.fill("#other", ATTACK)
+    for text in ("Paris", "Rome"):
+        page.get_by_role("button", name="Another answer").click()
+        page.locator("#answers textarea").last.fill(text)
+    page.get_by_role("button", name="Judge", exact=True).click()
+    expect(page.locator("#verdicts")).to_contain_text("exact")
+    assert cells(page) == [
+        ["longer", "2 (0.667)", "1 (1.000)", "3 (0.333)", "4 (0.000)"],
+        ["contains", "1 (1.000)", "3 (0.000)", "1 (1.000)", "3 (0.000)"],
+        ["exact", "2 (0.000)", "2 (0.000)", "1 (1.000)", "2 (0.000)"],
+    ]
+    check_unharmed(page, errors)
+
+
+def test_a_judge_reads_the_conversation_and_a_person_sees_the_image(browser: Browser, address: str, tmp_path: Path) -> None:
+    page, errors = open_page(browser, address)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.post_data_json["question"]) if request.method == "POST" else None)
+    pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="
+    (tmp_path / "flag.png").write_bytes(base64.b64decode(pixel))
+    page.set_input_files("#image", tmp_path / "flag.png")
+    expect(page.locator("#picture")).to_be_visible()
+    page.fill("#history", "User: Capital of France?\nAssistant: Paris.")
+    page.fill("#question", "And of this country?")
+    page.get_by_role("button", name="Judge", exact=True).click()
+    expect(page.locator("#verdicts")).to_contain_text("exact")
+    conversation = "Conversation so far:\nUser: Capital of France?\nAssistant: Paris.\n\nQuestion: And of this country?"
+    assert asked and set(asked) == {conversation}
+    check_unharmed(page, errors)
+
+
+class Grader:
+    """Grades every answer with 7, without looking at a reference."""
+
+    def __init__(self) -> None:
+        self.revisions: dict[str, str] = {}
+
+    def judge(self, rows: Sequence[Row]) -> list[Label]:
+        return [decided(0.7, reason="fluent", aspects={"grade": 7.0}) for _ in rows]
+
+
+def test_grades_are_shown_of_a_judge_that_needs_no_reference(browser: Browser) -> None:
+    with serving({"grader": Grader}, needs_references=False) as address:
+        page, errors = open_page(browser, address)
+        page.fill("#references", "")
+        page.get_by_role("button", name="Judge", exact=True).click()
+        expect(page.locator("#verdicts")).to_contain_text("grade 7: fluent")
+        check_unharmed(page, errors)
