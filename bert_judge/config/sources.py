@@ -98,7 +98,7 @@ class Import(Block):
 
 
 Family = Literal["multiple_choice", "reading", "math", "short_answer"]
-SuitedJudge = Literal["general", "math_verify", "exact_match", "contains"]
+SuitedJudge = Literal["general", "general_lenient", "math_verify", "exact_match", "contains"]
 
 
 class ImportedTask(Block):

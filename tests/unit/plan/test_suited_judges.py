@@ -26,6 +26,11 @@ CASES: list[tuple[dict[str, Any], list[str], dict[str, list[str]]]] = [
         {"quiz": ["contains", "general"], "gsm8k_test": MATH},
     ),
     (
+        {"test": ["quiz"], "sources": {"quiz": {"path": "q.csv", "family": "short_answer", "judge": "general_lenient"}}},
+        ["suited", "general"],
+        {"quiz": ["general_lenient"]},
+    ),
+    (
         {"test": ["quiz"], "sources": {"quiz": {"path": "q.csv", "family": "math", "judge": "general"}}},
         ["general"],
         {},
