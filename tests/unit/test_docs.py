@@ -27,6 +27,8 @@ from bert_judge.plan.graph import TARGETS
 
 ROOT = Path(__file__).parents[2]
 PAGES = {str(path.relative_to(ROOT)): path.read_text("utf-8") for path in [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]}
+# Model cards of trained judges, and of the one in the package.
+CARDS = [str(path.relative_to(ROOT)) for path in sorted(ROOT.glob("bert_judge/judges/**/*.md*"))]
 # Files whose comments and docstrings show commands.
 COMMENTED = {
     str(path.relative_to(ROOT)): path.read_text("utf-8")
@@ -222,9 +224,9 @@ def notebook_code(path: Path) -> list[str]:
     return [re.sub(r"^!.*$", "", cell, flags=re.MULTILINE) for cell in lines]
 
 
-@pytest.mark.parametrize("page", [*PAGES, "docs/from_csv_to_plot.ipynb"])
+@pytest.mark.parametrize("page", [*PAGES, *CARDS, "docs/from_csv_to_plot.ipynb"])
 def test_python_code_compiles_and_its_imports_resolve(page: str) -> None:
-    blocks = fenced(PAGES[page], "python") if page in PAGES else notebook_code(ROOT / page)
+    blocks = notebook_code(ROOT / page) if page.endswith(".ipynb") else fenced((ROOT / page).read_text("utf-8"), "python")
     for block in blocks:
         for module, name in imported_names(ast.parse(block.replace("…", "..."))):
             if "judges.length" in module:

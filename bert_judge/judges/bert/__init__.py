@@ -10,18 +10,7 @@ from pydantic import Field, model_validator
 from bert_judge.config.base import JudgeConfig, Share
 from bert_judge.config.models import Input, Training
 from bert_judge.encoder.judge_folder import judge_asset, local_content
-from bert_judge.judges.registry import (
-    RESULTS,
-    Dependencies,
-    Inputs,
-    JudgeKind,
-    LoadContext,
-    Spec,
-    TrainingContext,
-    TrainingResources,
-    judge_file,
-    read_card,
-)
+from bert_judge.judges import registry
 
 
 class BertJudgeConfig(JudgeConfig):
@@ -83,7 +72,7 @@ class BertJudgeConfig(JudgeConfig):
         return self
 
 
-class BertKind(JudgeKind):
+class BertKind(registry.JudgeKind):
     name = "bert"
     config = BertJudgeConfig
     reads_text = True
@@ -93,27 +82,27 @@ class BertKind(JudgeKind):
     counts_training = True
     mem_mb, minutes = 4000, 240
 
-    def settings(self, block: BertJudgeConfig) -> Spec:
+    def settings(self, block: BertJudgeConfig) -> registry.Spec:
         return block.model_dump(mode="json", include={"kind", *block.inference_keys})
 
-    def depends_on(self, block: BertJudgeConfig) -> Dependencies:
-        return Dependencies(datasets=[block.dataset] if block.dataset else [])
+    def depends_on(self, block: BertJudgeConfig) -> registry.Dependencies:
+        return registry.Dependencies(datasets=[block.dataset] if block.dataset else [])
 
-    def assets(self, judge: str, block: BertJudgeConfig) -> dict[str, Spec]:
+    def assets(self, judge: str, block: BertJudgeConfig) -> dict[str, registry.Spec]:
         repository = block.checkpoint or block.backbone
         return {f"judge-{judge}": judge_asset(repository, block.revision)}
 
-    def content_spec(self, block: BertJudgeConfig) -> Spec:
+    def content_spec(self, block: BertJudgeConfig) -> registry.Spec:
         return local_content(block.checkpoint)
 
-    def inputs(self, judge: str, block: BertJudgeConfig, results: Path = RESULTS) -> Inputs:
+    def inputs(self, judge: str, block: BertJudgeConfig, results: Path = registry.RESULTS) -> registry.Inputs:
         prepared = str(results / "prepared" / f"judge-{judge}.json")
-        return {"checkpoint": judge_file(judge, results) if block.dataset else prepared}
+        return {"checkpoint": registry.judge_file(judge, results) if block.dataset else prepared}
 
-    def training_resources(self, block: BertJudgeConfig) -> TrainingResources:
-        return TrainingResources(gpus=1, minutes=720)
+    def training_resources(self, block: BertJudgeConfig) -> registry.TrainingResources:
+        return registry.TrainingResources(gpus=1, minutes=720)
 
-    def train(self, context: TrainingContext) -> None:
+    def train(self, context: registry.TrainingContext) -> None:
         context.check_device()
         from bert_judge.judges.bert.train import train_judge
 
@@ -127,15 +116,15 @@ class BertKind(JudgeKind):
 
     def recognizes(self, folder: Path) -> bool:
         """Accept every folder but those of other kinds: a published checkpoint has no file that names its kind."""
-        card = read_card(folder)
+        card = registry.read_card(folder)
         return not (card.get("pairwise") or card.get("kind"))
 
-    def revisions(self, context: LoadContext) -> dict[str, str] | None:
+    def revisions(self, context: registry.LoadContext) -> dict[str, str] | None:
         from bert_judge.encoder.judge_folder import resolve_checkpoint
 
         return {context.name: resolve_checkpoint(context.inputs["checkpoint"])[1]}
 
-    def load(self, context: LoadContext) -> Any:
+    def load(self, context: registry.LoadContext) -> Any:
         context.check_device()
         from bert_judge.judges.bert.judge import BERTJudge
 

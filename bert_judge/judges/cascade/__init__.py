@@ -8,22 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from bert_judge.config.base import JudgeConfig, Share
-from bert_judge.judges.registry import (
-    JUDGE_FILE,
-    RESULTS,
-    Dependencies,
-    Inputs,
-    JudgeKind,
-    LabelTable,
-    LoadContext,
-    RunPlan,
-    Spec,
-    TrainingContext,
-    TrainingResources,
-    find,
-    judge_file,
-    label_path,
-)
+from bert_judge.judges import registry
 from bert_judge.tables import selections
 
 if TYPE_CHECKING:
@@ -51,20 +36,20 @@ class CascadeJudgeConfig(JudgeConfig):
         return self
 
 
-class CascadeKind(JudgeKind):
+class CascadeKind(registry.JudgeKind):
     name = "cascade"
     config = CascadeJudgeConfig
     combines_labels = True
     is_trained = True
 
-    def settings(self, block: CascadeJudgeConfig) -> Spec:
+    def settings(self, block: CascadeJudgeConfig) -> registry.Spec:
         # The thresholds are in the spec of the fitted cascade.
         return block.model_dump(mode="json", include={"kind", "judges"})
 
-    def depends_on(self, block: CascadeJudgeConfig) -> Dependencies:
-        return Dependencies(judges=block.judges, datasets=[block.dataset])
+    def depends_on(self, block: CascadeJudgeConfig) -> registry.Dependencies:
+        return registry.Dependencies(judges=block.judges, datasets=[block.dataset])
 
-    def source_tables(self, plan: RunPlan, judge: str, model: str, task: str) -> list[LabelTable]:
+    def source_tables(self, plan: registry.RunPlan, judge: str, model: str, task: str) -> list[registry.LabelTable]:
         """Return one label table per judge of the cascade.
 
         A judge that labels all of these answers for the score tables anyway does not label the escalated ones again.
@@ -75,40 +60,40 @@ class CascadeKind(JudgeKind):
         escalated = {name: model if name in labelled else selections.Escalated(model, judge, name).name for name in later_judges}
         return [(first, model, task), *((name, source, task) for name, source in escalated.items())]
 
-    def fit_tables(self, plan: RunPlan, judge: str) -> list[LabelTable]:
+    def fit_tables(self, plan: registry.RunPlan, judge: str) -> list[registry.LabelTable]:
         block: Any = plan.config.judges[judge]
         held_out, teacher = selections.HeldOut(block.dataset).name, plan.config.datasets[block.dataset].teacher
         # The labels of these rows are the teacher's.
         return [(name, held_out, selections.VALIDATION) for name in block.judges if name != teacher]
 
-    def selections(self, plan: RunPlan, judge: str) -> list[str]:
+    def selections(self, plan: registry.RunPlan, judge: str) -> list[str]:
         block: Any = plan.config.judges[judge]
         escalated = [selections.Escalated(model, judge, n).name for n in block.judges[1:] for model in plan.answer_sources]
         return [*escalated, selections.HeldOut(block.dataset).name]
 
-    def inputs(self, judge: str, block: CascadeJudgeConfig, results: Path = RESULTS) -> Inputs:
-        return {"cascade": judge_file(judge, results)}
+    def inputs(self, judge: str, block: CascadeJudgeConfig, results: Path = registry.RESULTS) -> registry.Inputs:
+        return {"cascade": registry.judge_file(judge, results)}
 
-    def training_spec(self, plan: RunPlan, judge: str) -> Spec:
+    def training_spec(self, plan: registry.RunPlan, judge: str) -> registry.Spec:
         block: Any = plan.config.judges[judge]
         members = [name for name, _, _ in self.fit_tables(plan, judge)]
         teacher = plan.config.datasets[block.dataset].teacher
         return {**super().training_spec(plan, judge), "teacher": teacher, "learners": members}
 
-    def training_inputs(self, plan: RunPlan, judge: str) -> Inputs:
+    def training_inputs(self, plan: registry.RunPlan, judge: str) -> registry.Inputs:
         validation = super().training_inputs(plan, judge)["validation"]
-        return {"validation": validation, "labels": [label_path(table) for table in self.fit_tables(plan, judge)]}
+        return {"validation": validation, "labels": [registry.label_path(table) for table in self.fit_tables(plan, judge)]}
 
-    def training_resources(self, block: CascadeJudgeConfig) -> TrainingResources:
-        return TrainingResources(mem_mb=2000, minutes=20)
+    def training_resources(self, block: CascadeJudgeConfig) -> registry.TrainingResources:
+        return registry.TrainingResources(mem_mb=2000, minutes=20)
 
-    def train(self, context: TrainingContext) -> None:
+    def train(self, context: registry.TrainingContext) -> None:
         from bert_judge.judges.cascade.fit import fit_cascade
 
         labels = dict(zip(context.spec["learners"], context.inputs["labels"], strict=True))
-        fit_cascade(context.spec, context.inputs["validation"], labels, context.folder / JUDGE_FILE)
+        fit_cascade(context.spec, context.inputs["validation"], labels, context.folder / registry.JUDGE_FILE)
 
-    def evaluate(self, context: TrainingContext) -> None:
+    def evaluate(self, context: registry.TrainingContext) -> None:
         from bert_judge.judges.cascade.fit import evaluate_cascade
 
         evaluate_cascade(context.spec, context.folder)
@@ -117,7 +102,7 @@ class CascadeKind(JudgeKind):
         teacher = config.datasets[block.dataset].teacher
         errors = []
         for position, member in enumerate(block.judges, start=1):
-            kind = find(config.judges[member].kind)
+            kind = registry.find(config.judges[member].kind)
             where = f"judges.{judge}.judges: {member!r}"
             if problem := kind.member_problem(member):
                 errors.append(f"{where} {problem}")
@@ -136,7 +121,7 @@ class CascadeKind(JudgeKind):
     def standalone_problem(self, block: CascadeJudgeConfig) -> str | None:
         return "is a cascade and only judges the answers of a run; name one of its judges, or use attacks.judges in a run"
 
-    def combine_labels(self, context: LoadContext, output: Path) -> None:
+    def combine_labels(self, context: registry.LoadContext, output: Path) -> None:
         from bert_judge.judges.cascade.escalation import label_cascade
 
         inputs = context.inputs

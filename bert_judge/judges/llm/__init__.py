@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 from bert_judge.config.base import Aspects, JudgeConfig, Share
 from bert_judge.config.models import JudgeTuning, LanguageModel, OpenAIModel
 from bert_judge.encoder.judge_folder import local_content
+from bert_judge.judges import registry
 from bert_judge.judges.language_models import (
     FINE_TUNING,
     fine_tuned_assets,
@@ -20,16 +21,6 @@ from bert_judge.judges.language_models import (
     load_generator,
     model_asset,
     model_gpus,
-)
-from bert_judge.judges.registry import (
-    RESULTS,
-    Dependencies,
-    Inputs,
-    JudgeKind,
-    LoadContext,
-    Spec,
-    TrainingContext,
-    TrainingResources,
 )
 
 # Settings of a model that write a text, which a decision model does not.
@@ -114,7 +105,7 @@ class LLMJudgeConfig(JudgeConfig):
         return self
 
 
-class LLMKind(JudgeKind):
+class LLMKind(registry.JudgeKind):
     name = "llm"
     config = LLMJudgeConfig
     prompt_files = ("prompts.yaml",)
@@ -122,28 +113,28 @@ class LLMKind(JudgeKind):
     counts_training = True
     mem_mb, minutes = 2000, 720
 
-    def settings(self, block: LLMJudgeConfig) -> Spec:
+    def settings(self, block: LLMJudgeConfig) -> registry.Spec:
         # The spec of the training contains everything else that determines a trained judge.
         trained = {"dataset", "checkpoint", "base", "revision", "training"}
         excluded = {"model", *trained, *block.run_time, *({"aspects", "show_references", "api"} if is_fine_tuned(block) else ())}
-        settings: Spec = block.model_dump(mode="json", exclude=excluded)
+        settings: registry.Spec = block.model_dump(mode="json", exclude=excluded)
         if block.model is None:
             return settings
         return {**settings, "model": block.model.model_dump(mode="json", exclude={"attempts", *block.model.run_time})}
 
-    def needs_references(self, settings: Spec) -> bool:
+    def needs_references(self, settings: registry.Spec) -> bool:
         return not settings.get("aspects")
 
-    def depends_on(self, block: LLMJudgeConfig) -> Dependencies:
-        return Dependencies(datasets=[block.dataset] if block.dataset else [])
+    def depends_on(self, block: LLMJudgeConfig) -> registry.Dependencies:
+        return registry.Dependencies(datasets=[block.dataset] if block.dataset else [])
 
-    def assets(self, judge: str, block: LLMJudgeConfig) -> dict[str, Spec]:
+    def assets(self, judge: str, block: LLMJudgeConfig) -> dict[str, registry.Spec]:
         return fine_tuned_assets(judge, block) if is_fine_tuned(block) else model_asset(judge, block.model)
 
-    def content_spec(self, block: LLMJudgeConfig) -> Spec:
+    def content_spec(self, block: LLMJudgeConfig) -> registry.Spec:
         return local_content(block.checkpoint)
 
-    def inputs(self, judge: str, block: LLMJudgeConfig, results: Path = RESULTS) -> Inputs:
+    def inputs(self, judge: str, block: LLMJudgeConfig, results: Path = registry.RESULTS) -> registry.Inputs:
         if is_fine_tuned(block):
             return fine_tuned_inputs(judge, block, results)
         return {"manifest": str(results / "prepared" / f"judge-{judge}.json")} if self.assets(judge, block) else {}
@@ -151,10 +142,10 @@ class LLMKind(JudgeKind):
     def trains(self, block: LLMJudgeConfig) -> bool:
         return block.dataset is not None
 
-    def training_resources(self, block: LLMJudgeConfig) -> TrainingResources:
+    def training_resources(self, block: LLMJudgeConfig) -> registry.TrainingResources:
         return FINE_TUNING
 
-    def train(self, context: TrainingContext) -> None:
+    def train(self, context: registry.TrainingContext) -> None:
         context.check_device()
         from bert_judge.judges.llm.fine_tuned import train_judge
 
@@ -166,7 +157,7 @@ class LLMKind(JudgeKind):
     def gpus(self, block: LLMJudgeConfig) -> int:
         return model_gpus(block.model) if block.model else 1
 
-    def load(self, context: LoadContext) -> Any:
+    def load(self, context: registry.LoadContext) -> Any:
         if "checkpoint" in context.inputs:
             from bert_judge.judges.llm.fine_tuned import FineTunedJudge
 

@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from bert_judge.config.base import JudgeConfig, Texts, as_list
 from bert_judge.config.models import JudgeTuning, LanguageModel, Training
 from bert_judge.encoder.judge_folder import judge_asset, local_content
+from bert_judge.judges import registry
 from bert_judge.judges.language_models import (
     FINE_TUNING,
     fine_tuned_assets,
@@ -18,19 +19,6 @@ from bert_judge.judges.language_models import (
     load_generator,
     model_asset,
     model_gpus,
-)
-from bert_judge.judges.registry import (
-    RESULTS,
-    Dependencies,
-    Inputs,
-    JudgeKind,
-    LoadContext,
-    RunPlan,
-    Spec,
-    TrainingContext,
-    TrainingResources,
-    judge_file,
-    read_card,
 )
 
 PairSets = Annotated[Texts, BeforeValidator(as_list, json_schema_input_type=str | Texts)]
@@ -105,7 +93,7 @@ class PairwiseJudgeConfig(JudgeConfig):
         return self
 
 
-class PairwiseKind(JudgeKind):
+class PairwiseKind(registry.JudgeKind):
     name = "pairwise"
     config = PairwiseJudgeConfig
     reads_text = True
@@ -113,7 +101,7 @@ class PairwiseKind(JudgeKind):
     compares_pairs = True
     is_trained = True
 
-    def settings(self, block: PairwiseJudgeConfig) -> Spec:
+    def settings(self, block: PairwiseJudgeConfig) -> registry.Spec:
         if block.rule:
             return block.model_dump(mode="json", include={"kind", "rule", "seed"})
         prompted = block.model_dump(mode="json", include={"kind", *LANGUAGE_MODEL})
@@ -130,13 +118,13 @@ class PairwiseKind(JudgeKind):
         reads_words = not (block.model or block.base)
         return {name: version for name, version in super().versions(block).items() if reads_words or name != "text"}
 
-    def content_spec(self, block: PairwiseJudgeConfig) -> Spec:
+    def content_spec(self, block: PairwiseJudgeConfig) -> registry.Spec:
         return local_content(block.checkpoint)
 
-    def depends_on(self, block: PairwiseJudgeConfig) -> Dependencies:
-        return Dependencies(pair_sets=block.pairs or [])
+    def depends_on(self, block: PairwiseJudgeConfig) -> registry.Dependencies:
+        return registry.Dependencies(pair_sets=block.pairs or [])
 
-    def assets(self, judge: str, block: PairwiseJudgeConfig) -> dict[str, Spec]:
+    def assets(self, judge: str, block: PairwiseJudgeConfig) -> dict[str, registry.Spec]:
         if block.model:
             return model_asset(judge, block.model)
         if block.rule:
@@ -145,23 +133,25 @@ class PairwiseKind(JudgeKind):
             return fine_tuned_assets(judge, block)
         return {f"judge-{judge}": judge_asset(block.checkpoint or block.backbone, block.revision)}
 
-    def inputs(self, judge: str, block: PairwiseJudgeConfig, results: Path = RESULTS) -> Inputs:
+    def inputs(self, judge: str, block: PairwiseJudgeConfig, results: Path = registry.RESULTS) -> registry.Inputs:
         prepared = str(results / "prepared" / f"judge-{judge}.json")
         if not self.assets(judge, block):
             return {}
         if block.base:
             return fine_tuned_inputs(judge, block, results)
-        return {"manifest": prepared} if block.model else {"checkpoint": judge_file(judge, results) if block.pairs else prepared}
+        if block.model:
+            return {"manifest": prepared}
+        return {"checkpoint": registry.judge_file(judge, results) if block.pairs else prepared}
 
-    def training_spec(self, plan: RunPlan, judge: str) -> Spec:
+    def training_spec(self, plan: registry.RunPlan, judge: str) -> registry.Spec:
         spec = super().training_spec(plan, judge)
         unused = {"backbone", "max_length"} if spec["base"] else {"base"}
         return {key: value for key, value in spec.items() if key not in unused} | {"pairs": sorted(spec["pairs"])}
 
-    def training_resources(self, block: PairwiseJudgeConfig) -> TrainingResources:
-        return FINE_TUNING if block.base else TrainingResources(gpus=1, minutes=720)
+    def training_resources(self, block: PairwiseJudgeConfig) -> registry.TrainingResources:
+        return FINE_TUNING if block.base else registry.TrainingResources(gpus=1, minutes=720)
 
-    def train(self, context: TrainingContext) -> None:
+    def train(self, context: registry.TrainingContext) -> None:
         context.check_device()
         if "base" in context.spec:
             from bert_judge.judges.pairwise.fine_tuned import train_judge
@@ -184,10 +174,10 @@ class PairwiseKind(JudgeKind):
         return "compares two answers, and an attack is a single one; choose another judge"
 
     def recognizes(self, folder: Path) -> bool:
-        card = read_card(folder)
+        card = registry.read_card(folder)
         return bool(card.get("pairwise")) or card.get("kind") == self.name
 
-    def load(self, context: LoadContext) -> Any:
+    def load(self, context: registry.LoadContext) -> Any:
         settings = context.settings
         if rule := settings.get("rule"):
             from bert_judge.judges.pairwise.rules import PairRuleJudge
@@ -199,7 +189,7 @@ class PairwiseKind(JudgeKind):
             return PairLLMJudge(context.name, settings, load_generator(context))
         from bert_judge.encoder.judge_folder import resolve_checkpoint
 
-        if read_card(resolve_checkpoint(context.inputs["checkpoint"])[0]).get("kind") == self.name:
+        if registry.read_card(resolve_checkpoint(context.inputs["checkpoint"])[0]).get("kind") == self.name:
             from bert_judge.judges.pairwise.fine_tuned import FineTunedPairJudge
 
             return load_fine_tuned(context, FineTunedPairJudge)

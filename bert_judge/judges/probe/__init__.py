@@ -11,18 +11,7 @@ from pydantic import BeforeValidator, Field, field_validator
 
 from bert_judge import tables
 from bert_judge.config.base import JudgeConfig, Name, ProbeAspect, Share, as_list, roscoe
-from bert_judge.judges.registry import (
-    RESULTS,
-    Dependencies,
-    Inputs,
-    JudgeKind,
-    LoadContext,
-    RunPlan,
-    Spec,
-    TrainingContext,
-    TrainingResources,
-    judge_file,
-)
+from bert_judge.judges import registry
 from bert_judge.runtime.resume import content_key
 
 if TYPE_CHECKING:
@@ -108,33 +97,33 @@ class ProbeJudgeConfig(JudgeConfig):
         return prompt
 
 
-class ProbeKind(JudgeKind):
+class ProbeKind(registry.JudgeKind):
     name = "probe"
     config = ProbeJudgeConfig
     is_trained = True
     training_version = 4
     mem_mb, minutes = 4000, 60
 
-    def settings(self, block: ProbeJudgeConfig) -> Spec:
+    def settings(self, block: ProbeJudgeConfig) -> registry.Spec:
         return block.model_dump(mode="json", include={"kind", "threshold"})
 
-    def needs_references(self, settings: Spec) -> bool:
+    def needs_references(self, settings: registry.Spec) -> bool:
         return False
 
-    def depends_on(self, block: ProbeJudgeConfig) -> Dependencies:
-        return Dependencies(datasets=[block.dataset])
+    def depends_on(self, block: ProbeJudgeConfig) -> registry.Dependencies:
+        return registry.Dependencies(datasets=[block.dataset])
 
-    def assets(self, judge: str, block: ProbeJudgeConfig) -> dict[str, Spec]:
+    def assets(self, judge: str, block: ProbeJudgeConfig) -> dict[str, registry.Spec]:
         asset = backbone_asset(block.backbone, block.revision)
         return {asset: {"repository": block.backbone, "revision": block.revision, "remote_code": False}}
 
-    def inputs(self, judge: str, block: ProbeJudgeConfig, results: Path = RESULTS) -> Inputs:
-        return {"checkpoint": judge_file(judge, results)}
+    def inputs(self, judge: str, block: ProbeJudgeConfig, results: Path = registry.RESULTS) -> registry.Inputs:
+        return {"checkpoint": registry.judge_file(judge, results)}
 
-    def features(self, block: ProbeJudgeConfig) -> dict[str, Spec]:
+    def features(self, block: ProbeJudgeConfig) -> dict[str, registry.Spec]:
         return dict(aspect_features(block).values())
 
-    def label_inputs(self, plan: RunPlan, judge: str, model: str, task: str) -> Inputs:
+    def label_inputs(self, plan: registry.RunPlan, judge: str, model: str, task: str) -> registry.Inputs:
         block: Any = plan.config.judges[judge]
         features = [features_path(name, model, task) for name in self.features(block)]
         return {**super().label_inputs(plan, judge, model, task), "features": features}
@@ -147,7 +136,7 @@ class ProbeKind(JudgeKind):
         error = f"judges.{judge}.dataset: {block.dataset!r} is augmented ({', '.join(kinds)}); use a dataset without `augment`"
         return [error] if kinds else []
 
-    def training_spec(self, plan: RunPlan, judge: str) -> Spec:
+    def training_spec(self, plan: registry.RunPlan, judge: str) -> registry.Spec:
         block: Any = plan.config.judges[judge]
         # The specs of the hidden states have the settings that these are read with.
         spec = block.model_dump(mode="json", exclude={"aspects", "threshold", *block.reads} - {"pooling"})
@@ -159,17 +148,17 @@ class ProbeKind(JudgeKind):
         tables = [[model, task] for model, task in plan.dataset_tables(block.dataset)]
         return {"judge": judge, **spec, "aspects": aspects, "features": self.features(block), "tables": tables}
 
-    def training_inputs(self, plan: RunPlan, judge: str) -> Inputs:
+    def training_inputs(self, plan: registry.RunPlan, judge: str) -> registry.Inputs:
         block: Any = plan.config.judges[judge]
         tables = plan.dataset_tables(block.dataset)
         # By set, then in the order of the spec's tables.
         features = [features_path(name, *table) for name in self.features(block) for table in tables]
         return {**super().training_inputs(plan, judge), "features": features}
 
-    def training_resources(self, block: ProbeJudgeConfig) -> TrainingResources:
-        return TrainingResources(minutes=240)
+    def training_resources(self, block: ProbeJudgeConfig) -> registry.TrainingResources:
+        return registry.TrainingResources(minutes=240)
 
-    def train(self, context: TrainingContext) -> None:
+    def train(self, context: registry.TrainingContext) -> None:
         from bert_judge.assets.prepare import load_manifest
         from bert_judge.judges.probe.train import train_probe
 
@@ -180,7 +169,7 @@ class ProbeKind(JudgeKind):
         revisions = {manifest.repository: manifest.revision}
         train_probe(spec, files["train"], files["validation"], features, revisions, context.folder)
 
-    def evaluate(self, context: TrainingContext) -> None:
+    def evaluate(self, context: registry.TrainingContext) -> None:
         from bert_judge.judges.probe.evaluate import evaluate_probe
         from bert_judge.judges.probe.train import PREDICTIONS_FILE, SELECTION_FILE
 
@@ -190,7 +179,7 @@ class ProbeKind(JudgeKind):
     def folder_block(self, folder: Path) -> dict[str, Any]:
         return {"kind": self.name, "dataset": "unknown"}
 
-    def load(self, context: LoadContext) -> Any:
+    def load(self, context: registry.LoadContext) -> Any:
         from bert_judge.judges.probe.judge import CachedStates, Probe
 
         features = context.inputs.get("features")
@@ -199,7 +188,7 @@ class ProbeKind(JudgeKind):
 
 
 def features_path(features: str, model: str, task: str) -> str:
-    return str(RESULTS / "features" / features / model / f"{task}.parquet")
+    return str(registry.RESULTS / "features" / features / model / f"{task}.parquet")
 
 
 def backbone_asset(backbone: str, revision: str | None) -> str:
@@ -212,7 +201,7 @@ def short_name(repository: str) -> str:
     return re.sub(r"[^A-Za-z0-9._+-]+", "-", repository.rstrip("/").rpartition("/")[2])[:40].strip("-.") or "model"
 
 
-def aspect_features(block: ProbeJudgeConfig) -> dict[str, tuple[str, Spec]]:
+def aspect_features(block: ProbeJudgeConfig) -> dict[str, tuple[str, registry.Spec]]:
     """Return aspect → name and spec of the table of hidden states that its classifier reads."""
     features = {}
     for aspect, entry in block.aspect_configs.items():
