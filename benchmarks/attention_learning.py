@@ -20,7 +20,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 FORMATS = (torch.bfloat16, torch.float32)
 LENGTHS = (32, 64, 128, 256)
-# Of each row in a round.
+# Tokens of each row in a round.
 TOKENS = 4_096
 
 

@@ -36,7 +36,7 @@ from bert_judge.tables import question_point
 
 WORK = Path("results/.work/own_labels")
 ENCODER = "minilm"
-# Of scores, so that blank answers have a logit.
+# Keeps scores from 0 and 1, so that blank answers have a logit.
 EPSILON = 1e-6
 
 

@@ -42,7 +42,7 @@ from bert_judge.judges.protocol import Row
 from bert_judge.labels import judge_loading
 
 RETRIES = 100
-# Of a client that does not wait for its answer.
+# Seconds until a client hangs up that does not wait for its answer.
 PATIENCE = 0.5
 HEADER = (
     *("offline, rows/s", "served, rows/s", "of it, by the clock", "by the processor", "p50, s", "p99, s"),

@@ -85,7 +85,7 @@ VERSION_1 = (
     *("nq_open", "truthfulqa", "gsm8k_gpt3", "gsm8k_44", "math_level5", "mmlu_pro", "mmlu_letters", "cot", "tatqa", "hotpotqa"),
     *("scientsbank", "shroom", "asqa"),
 )
-# Of an encoder that goes on from version 1.
+# Settings of an encoder that is trained further from version 1.
 TRAINING = {"epochs": 1.0, "learning_rate": 5e-5}
 HELD_OUT_ROWS = 400
 # Labelled answers per file on which rule modules are measured.

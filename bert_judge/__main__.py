@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 
-# Of a stream that cannot be written, and has no file name.
+# Errors of a stream that cannot be written, and has no file name.
 STREAM_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO)
 
 

@@ -117,7 +117,7 @@ def _audit_file(
         if sheets:
             build_corrected(planned.corrected_spec(), scores=scores, sheets=sheets, folder=folder)
         else:
-            # Of an earlier audit with labels.
+            # Tables of an earlier audit with labels.
             for name in SCHEMAS:
                 (folder / f"{name}.parquet").unlink(missing_ok=True)
         write_sheet(planned.audit_spec(), scores=scores, labels=sheets, sheet=folder / "sheet.csv", page=folder / "sheet.html")

@@ -53,7 +53,7 @@ MAX_LINES, MAX_REASONS, MAX_PAIRS = 40, 3, 10
 MAX_CHARACTERS = 60
 # A judge that reached less on the answers of other sources cannot be trusted with them.
 MIN_AUROC = 0.75
-# Of the new columns, if the file has columns with their names.
+# Prefix of the new columns, if the file has columns with their names.
 PREFIX = "bert_judge_"
 # Prefix of the columns of `label`; `train` finds its labels by it.
 LABEL_PREFIX = "label_"

@@ -15,7 +15,7 @@ from bert_judge.runtime import hardware
 from bert_judge.runtime.errors import InputError, pip_install
 
 TORCH, OPENVINO = "torch", "openvino"
-# Of a logit, against float32 (measured: docs/log.md).
+# Largest error of a logit against float32 (measured: docs/log.md).
 LOGIT_ERRORS = {"float32": 0.0, "bfloat16": 0.07, "int8": 0.25}
 PRECISIONS = tuple(LOGIT_ERRORS)
 # Rounding saves a smaller encoder no time, and converting one takes longer than judging with it.

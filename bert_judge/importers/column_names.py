@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 # Columns that every file of answers needs.
 REQUIRED = ("references", "candidate")
-# Of these a doubt stops no file: the first column is taken.
+# If several columns may have one of these roles, the first is taken, and no file is refused.
 OPTIONAL = ("model", "task", "choices", "label")
 # What a user can do about a role where no option names its column, see `detect_columns`.
 RENAME = "rename it to {}".format

@@ -34,7 +34,7 @@ PARSERS: Parsers = {
     "candidate": lambda cell, _: values.parse_message(cell, values.ASSISTANT),
     "model": lambda cell, _: values.parse_required_text(cell).strip(),
     "label": lambda cell, _: values.parse_label(cell),
-    # Of the same column.
+    # Read from the column of the label.
     "attempted": lambda cell, _: values.parse_attempt(cell),
     "choices": lambda cell, _: list(parsed.texts) if (parsed := options.parse_option_cell(cell)) else None,
     "id": lambda cell, _: values.parse_required_text(cell).strip(),

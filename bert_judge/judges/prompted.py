@@ -203,7 +203,7 @@ class Reply:
         """Return the fields that labels and opinions share."""
         return {
             "reason": self.reading.reason,
-            # Of a truncated reasoning model, the reasoning is all there is.
+            # A reasoning model that was truncated has written nothing but its reasoning.
             "raw": RETRY_SEPARATOR.join(completion.text or completion.reasoning or "" for completion in self.completions),
             "prompt_tokens": sum_known(completion.prompt_tokens for completion in self.completions),
             "completion_tokens": sum_known(completion.completion_tokens for completion in self.completions),

@@ -14,7 +14,7 @@ from bert_judge.report.format import percent
 from bert_judge.report.sections import JudgeView
 
 Chart = dict[str, Any]
-# Of the names at an axis.
+# Longest name at an axis.
 TICK_CHARACTERS = 28
 DASHES = ("solid", "dot", "dash", "longdash", "dashdot")
 

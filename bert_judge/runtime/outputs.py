@@ -97,7 +97,7 @@ def exclusive(output: str | Path, wait_seconds: float = 0.0) -> Iterator[None]:
 def remove_leftovers(folder: Path) -> None:
     """Remove temporary files and locks of killed writers from a folder whose files are never written twice."""
     for lock in folder.glob(".*.lock"):
-        # Of a file that is being written right now.
+        # A held lock belongs to a file that is being written right now.
         with suppress(InputError), exclusive(folder / lock.name.removeprefix(".").removesuffix(".lock")):
             pass
 

@@ -32,7 +32,7 @@ PAGE = Path(__file__).with_name("page")
 JudgeResponse = bodies.Judged | bodies.JudgedBatch | bodies.JudgedPair | bodies.JudgedPairs
 # Status → description, of all requests and of those with a body.
 REFUSALS = read_yaml(Path(__file__).with_name("refusals.yaml"))
-# Of requests that are validated by `decisions` and `chat`, whose errors say what can be answered.
+# Schemas of the requests that `decisions` and `chat` validate, because their errors say what can be answered.
 DECISION_SCHEMAS = read_yaml(Path(__file__).with_name("decision_schemas.yaml"))
 # Status for a request whose client disconnected before the answer, as in nginx.
 CLIENT_CLOSED_REQUEST = 499

@@ -29,7 +29,7 @@ ABILITY = (
     '"correct" and "incorrect", about a JSON object with question, references and candidate'
 )
 PATHS = ("/v1/decisions", "/v1/systemone")
-# Of a question that a judge can answer.
+# Names of a question that a judge can answer.
 NAMES = ("correct", "is_correct", "correctness")
 # Options of a choice; the first one is chosen for a correct answer. Only the first two pairs say by themselves what is asked.
 CHOICES = ({"correct": True, "incorrect": False}, {"agrees": True, "disagrees": False})
@@ -170,7 +170,7 @@ def _read_state(state: Any) -> RowBody:
         _reject("state", "send a JSON object")
     fields: dict[str, Any] = {}
     for name, value in state.items():
-        # Of LangSmith and others: {"inputs": {"question": …}, "outputs": {"answer": …}}.
+        # LangSmith and others write {"inputs": {"question": …}, "outputs": {"answer": …}}.
         fields |= {f"{name}.{key}": part for key, part in value.items()} if isinstance(value, Mapping) else {name: value}
     try:
         columns = detect_columns(Path("state"), list(fields), {}, sample=[fields])

@@ -25,7 +25,7 @@ from bert_judge.statistics.bootstrap import (
 
 # Differences are integers with few distinct sums per question, so more resamples cost little.
 DIFFERENCE_RESAMPLES = 2000
-# Of the tests that a minimum detectable effect is about.
+# Power of the test that has a minimum detectable effect.
 POWER = 0.8
 
 

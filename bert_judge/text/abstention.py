@@ -17,13 +17,13 @@ from bert_judge.text.latex import boxed
 from bert_judge.text.options import parse_options
 from bert_judge.text.visible_text import is_blank, strip_reasoning
 
-# Of a longer answer, the middle is not searched.
+# Characters at the start and at the end of an answer that are searched.
 MAX_HEAD, MAX_TAIL = 1_200, 400
 # A longer text is no phrase such as "unknown".
 MAX_BARE = 80
 # A first sentence of so few words is an answer, whatever follows: "Paris. I do not know more about it."
 MAX_ANSWER_WORDS = 5
-# Of more sentences, those in the middle report what some source does not say: "Session 3: no mention of it".
+# In an answer of more sentences, those between the edges report what some source does not say: "Session 3: no mention of it".
 MAX_SENTENCES, EDGE = 6, 3
 # A longer reference explains more than that there is no answer.
 MAX_REFERENCE = 500

@@ -10,7 +10,7 @@ from bert_judge.text.latex import boxed
 from bert_judge.text.normalization import normalize
 from bert_judge.text.options import OPTION, SIGNED_LETTER, join_letters, match_option, normalize_option, shorten_repeated_letters
 
-# Of a longer answer, the middle is not searched.
+# Characters at the start and at the end of an answer that are searched.
 MAX_HEAD, MAX_TAIL = 2_000, 10_000
 
 

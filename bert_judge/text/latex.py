@@ -42,7 +42,7 @@ def find_boxes(text: str) -> list[Box]:
     if "box" not in text:
         return []
     boxes: list[Box] = []
-    # Of every open brace: the start of its box and of its content; None if it opens no box.
+    # For every open brace, the start of its box and of its content; None if it opens no box.
     open_braces: list[tuple[int, int] | None] = []
     for token in _TOKEN.finditer(text):
         if token[1]:

@@ -107,7 +107,7 @@ class _Separators(dict[int, str]):
 
 _SEPARATORS = _Separators({code: mark for mark, code in zip(_KEPT, _PROTECTED.values(), strict=True)})
 _SEPARATORS |= {ord(mark): f" {word} " for mark, word in zip("&×⋅∙÷⁄∕", ["and", *"***///"], strict=True)} | {ord("~"): " "}
-# Of characters of one byte: those that become a word, and what each of the others becomes.
+# Characters of one byte: those that become a word, and what each of the others becomes.
 _WIDENED = {chr(code): words.translate(_PROTECTED) for code in range(256) if len(words := _SEPARATORS[code]) > 1}
 _BYTE_SEPARATORS = bytes(code if chr(code) in _WIDENED else ord(_SEPARATORS[code]) for code in range(256))
 
@@ -348,7 +348,7 @@ SEPARATING_PASSES = (
         _replace(r"<--?>|--?>|<=>?|>=|!=|=>", lambda match: f" {_TYPED_OPERATORS.get(match[0], match[0])} "),
         re.compile("[=>]").search,
     ),
-    # Of a single letter only.
+    # The negation of a single letter.
     NormalizationPass("negations", "~p", "¬p", _replace(r"[~!](?<![\w)\]}~!].)(?=[^\W\d_](?!\w))", "¬"), re.compile("[~!]").search),
     # Not after a decimal point, which is a control character by now: 0.05 is not 0.5.
     NormalizationPass("leading zeros", "007", "7", _replace(rf"0(?<![\w.,{_POINT}].)0*(?=\d)", "")),

@@ -82,7 +82,7 @@ def has_distinctions(reference: Words, answer: Words) -> bool:
         return True
     if len(reference) == 2 == sum(map(len, reference)):
         return bool(contains(reference, answer))
-    # Of a date, the year alone may do.
+    # For a date, the year alone may do.
     decisive = numbers if len(reference) < MAX_SHORT_REFERENCE or is_short or len(numbers) == 1 else numbers & {reference[-1]}
     if len(reference) > 1 and _LAST_DESIGNATOR.fullmatch(reference[-1]):
         decisive = decisive | {reference[-1]}

@@ -471,7 +471,7 @@ class BERTJudge:
     ) -> tuple[Prediction, np.ndarray, np.ndarray]:
         """Return strict predictions without early exit, the positions of the rows that the encoder read, and their logits."""
         prediction = self._exact().explain(questions, references, candidates)
-        # Of blank answers the score is constant.
+        # Blank answers have a constant score.
         rows = np.flatnonzero((prediction.tokens > 0) & (prediction.scores > 0) & (prediction.scores < 1))
         return prediction, rows, logit(prediction.scores[rows])
 

@@ -21,7 +21,7 @@ from bert_judge.judges.registry import TrainingContext
 from bert_judge.perturbations.augmentation import SYNTHETIC, augment
 
 log = logging.getLogger(__name__)
-# Of the model card.
+# Tag of the model card.
 TAG = "answer-equivalence"
 
 

@@ -70,7 +70,7 @@ class _Reading:
     def __init__(self, row: Row, settings: LexicalJudgeConfig) -> None:
         self.row, self.settings = row, settings
         self.expected = expected_choice(row.question, tuple(row.references))
-        # Of several references that name an option, one may be the text of the option, which may be the letter of another.
+        # If several references name an option, one may be its text, and this text may be the letter of another option.
         is_letter = self.expected is not None and self.expected.by_letter
         self.may_be_identical = settings.is_lenient and not (is_letter and len(row.references) > 1)
 

@@ -27,9 +27,9 @@ MIN_DOCUMENT_BYTES, MAX_DOCUMENT_EXPANSION = 2**26, 100
 MIN_DOCUMENT_VALUES, MAX_VALUES_PER_BYTE = 2**22, 10
 # Bytes or characters of the rows of a chunk, if it has more than one.
 CHUNK_BYTES = 2**25
-# Of a Python object of a value, a list or a mapping, and the reference to it.
+# Memory of a Python object for a value, a list or a mapping, with the reference to it.
 OBJECT_BYTES = 64
-# Of a parquet column that are fetched at once.
+# Bytes of a parquet column that are fetched at once.
 BUFFER_BYTES = 1 << 20
 # Columns with fewer bytes per value may repeat a long text of a dictionary in every row.
 DICTIONARY_BYTES = 256

@@ -277,7 +277,7 @@ def _read_json(container: Container, rows: int, columns: Collection[str] | None)
         locations, records, raw = map(list, zip(*some, strict=True))
         if columns is not None:
             records = [{name: record.get(name) for name in columns} for record in records]
-        # Of a compressed or re-encoded file an overestimate.
+        # An overestimate for a compressed or re-encoded file.
         read += sum(map(len, raw))
         yield Chunk(records, locations, raw, min(1.0, read / size))
 

@@ -25,7 +25,7 @@ _ASKS_ROUNDED = re.compile(r"\bround|\bnearest\b|approximate|\bdecimal place|sig
 _THOUSANDS = {Fraction(10) ** (sign * exponent) for exponent in (3, 6, 9) for sign in (1, -1)}
 _ASKS_PERCENT = re.compile(r"%|\bper\s?cent|\bpct\b|percentage|prozent", re.IGNORECASE)
 _ASKS_LOSS = re.compile(r"\b(?:decreas|declin|drop|fall|fell|lose|loss|lower|reduc|shrink|shrank|below)", re.IGNORECASE)
-# Of these words around a number, the answer states no single value.
+# With one of these words around a number, the answer states no single value.
 HEDGE = re.compile(
     r"\b(?:not|no|nor|or|either|between|maybe|perhaps|possibly|except|without|another|cannot|unknown|unsure)\b|n['’]t\b|[<>≤≥±?]"
     r"|\b(?:at least|at most|(?:more|less|fewer|greater|higher|lower) than|over|under|up to|from|until|every|each)\s\S{0,3}\d",

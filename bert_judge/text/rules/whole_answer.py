@@ -23,7 +23,7 @@ _DENIAL = re.compile(
 
 def decide_no_answer(question: str, references: Sequence[str], text: str) -> Decision | None:
     """Decide correct if the answer abstains too, incorrect if it is a short text that names something."""
-    # Of several references, one that declines may be the exception.
+    # Among several references, one that declines may be the exception.
     if 2 * sum(map(states_no_answer, references)) < max(len(references), 1):
         return None
     if any(map(is_none, references)):
