@@ -253,6 +253,8 @@ Who wrote Faust?,Goethe,I do not know.,b,0
 """
 KNOWN_WRONG = "question,reference,answer\nWho wrote Faust?,Goethe,Schiller\n"
 MINE = re.search(r"```yaml\n(imports: .*?)```", PAGES["README.md"], re.DOTALL)
+# Judges that a reader trains, or whose language model he names.
+OWN_JUDGES = re.compile(r"my-judge|results/judges/|examples/judgelm")
 CHEAP = re.compile(r"(score answers\.csv|check mine\.yaml|predict |--version)")
 
 
@@ -273,7 +275,7 @@ def cheap_commands() -> list[tuple[str, Command]]:
     for page in PAGES:
         for command in commands_of(page):
             text = shlex.join([command.program, *command.arguments])
-            if command.program == "bert-judge" and CHEAP.match(" ".join(command.arguments)) and "my-judge" not in text:
+            if command.program == "bert-judge" and CHEAP.match(" ".join(command.arguments)) and not OWN_JUDGES.search(text):
                 found.setdefault(text, (page, command))
     return list(found.values())
 
