@@ -10,4 +10,6 @@ from bert_judge.runtime.logs import job_log
 with job_log(snakemake.log[0]):
     spec = json.loads(snakemake.params.spec)
     block = snakemake.config["judges"][spec["judge"]]
-    compare_job(spec, dict(snakemake.input.items()), snakemake.output[0], block, partial(check_gpus, snakemake.resources))
+    compare_job(
+        spec, dict(snakemake.input.items()), snakemake.output[0], block, check_device=partial(check_gpus, snakemake.resources)
+    )

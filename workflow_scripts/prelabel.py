@@ -10,4 +10,4 @@ from bert_judge.runtime.logs import job_log
 with job_log(snakemake.log[0]):
     specs = json.loads(snakemake.params.spec)
     block, inputs = snakemake.config["judges"][snakemake.wildcards.judge], dict(snakemake.input.items())
-    prelabel_job(specs, inputs, snakemake.output[0], block, partial(check_gpus, snakemake.resources))
+    prelabel_job(specs, inputs, snakemake.output[0], block, check_device=partial(check_gpus, snakemake.resources))

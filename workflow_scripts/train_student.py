@@ -15,4 +15,4 @@ with job_log(snakemake.log[0]):
     folder, spec = Path(snakemake.output.manifest).parent, json.loads(snakemake.params.spec)
     settings = snakemake.config["models"][spec["recipe"]].get("training", {})
     run_time = {key: value for key, value in settings.items() if key in Tuning.run_time}
-    train_student(spec, snakemake.input.filtered, snakemake.input.base, folder, work_folder(folder), run_time)
+    train_student(spec, snakemake.input.filtered, snakemake.input.base, folder, work_folder=work_folder(folder), run_time=run_time)

@@ -32,7 +32,7 @@ def split_keywords() -> Mapping[str, Sequence[str]]:
 
 
 def select_split_files(
-    names: Iterable[str], configs: Sequence[str] | None, split: str, card: CardConfigs, dataset: str
+    names: Iterable[str], configs: Sequence[str] | None, split: str, card: CardConfigs, *, dataset: str
 ) -> list[str]:
     """Return the files of a split among the names in a repository, configuration by configuration (None: its only one).
 
@@ -57,7 +57,7 @@ def list_split_files(folder: Path, configs: Sequence[str] | None, split: str, da
     names = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
     readme = folder / "README.md"
     card = parse_card_configs(readme.read_text("utf-8", errors="replace")) if readme.is_file() else []
-    return select_split_files(names, configs, split, card, dataset)
+    return select_split_files(names, configs, split, card, dataset=dataset)
 
 
 def parse_card_configs(readme: str) -> CardConfigs:

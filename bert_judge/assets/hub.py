@@ -44,14 +44,14 @@ def snapshot(repository: str, revision: str | None, remote_code: bool) -> Snapsh
     def find_cached(folder: Path) -> list[str]:
         return model_files.list_model_files(folder, remote_code, str(folder))
 
-    return _snapshot("model", repository, revision, find_files, find_cached)
+    return _snapshot("model", repository, revision, find_files, find_cached=find_cached)
 
 
 def dataset_snapshot(repository: str, revision: str | None, configs: Sequence[str] | None, split: str) -> Snapshot:
     """Download the files of a split, or find them in the local cache if the hub is unreachable."""
     find_cached = partial(dataset_files.list_split_files, configs=configs, split=split, dataset=f"dataset {repository!r}")
     find_files = partial(list_remote_split, repository, revision, configs, split)
-    return _snapshot("dataset", repository, revision, find_files, find_cached)
+    return _snapshot("dataset", repository, revision, find_files, find_cached=find_cached)
 
 
 def list_remote_split(repository: str, revision: str | None, configs: Sequence[str] | None, split: str) -> RemoteFiles:
@@ -69,7 +69,7 @@ def list_remote_split(repository: str, revision: str | None, configs: Sequence[s
             readme = huggingface_hub.hf_hub_download(repository, "README.md", repo_type="dataset", revision=commit)
             card = dataset_files.parse_card_configs(Path(readme).read_text("utf-8", errors="replace"))
         try:
-            names = dataset_files.select_split_files(sizes, configs, split, card, f"dataset {repository!r}")
+            names = dataset_files.select_split_files(sizes, configs, split, card, dataset=f"dataset {repository!r}")
         except InputError as error:
             # The error of the main branch is more informative than that of the parquet copy.
             first_error = first_error or error
@@ -91,12 +91,13 @@ def _snapshot(
     repository: str,
     revision: str | None,
     find_files: Callable[[], RemoteFiles],
+    *,
     find_cached: Callable[[Path], list[str]],
 ) -> Snapshot:
     """Download the files that `find_files` names, or use the newest cached snapshot that `find_cached` accepts."""
     try:
         branch, commit, sizes = find_files()
-        folder = _download(kind, repository, branch, commit, sizes)
+        folder = _download(kind, repository, branch, commit, sizes=sizes)
         return folder, folder.name, list(sizes)
     # The base classes of the client's own errors.
     except (OSError, errors.HTTPError, errors.HFValidationError) as error:
@@ -110,7 +111,7 @@ def _snapshot(
         raise InputError(describe_error(error, repository, revision, kind)) from error
 
 
-def _download(kind: str, repository: str, branch: str | None, commit: str, sizes: dict[str, int]) -> Path:
+def _download(kind: str, repository: str, branch: str | None, commit: str, *, sizes: dict[str, int]) -> Path:
     cached = partial(huggingface_hub.try_to_load_from_cache, repository, revision=commit, repo_type=kind)
     # The client returns a marker for a file that is known not to exist.
     missing = [name for name in sizes if not isinstance(cached(name), str)]

@@ -53,6 +53,7 @@ def generate_candidates(
     task_table: str | Path,
     output: str | Path,
     cache: CachedGenerator,
+    *,
     keep: bool = True,
 ) -> None:
     """Generate a model's answers to every question of a task, `attempts` per question, and write them.
@@ -63,7 +64,7 @@ def generate_candidates(
     completions = cache.generate(requests)
     rows = [_to_row(spec["model"], request, completion) for request, completion in zip(requests, completions, strict=True)]
     frame = pd.DataFrame(rows, columns=tables.CANDIDATES.names)
-    tables.write(frame, output, tables.CANDIDATES, spec, cache.revisions)
+    tables.write(frame, output, tables.CANDIDATES, spec, revisions=cache.revisions)
     if not keep:
         resume.clear(cache.folder)
     log.info("%s, %s: %s", spec["model"], spec["task"], summarize_statuses(frame))
@@ -113,6 +114,7 @@ def answer_cache(
     folder: str | Path,
     make_generator: Callable[[], Generator],
     revisions: Mapping[str, str] | None = None,
+    *,
     shard_rows: int = SHARD_ROWS,
 ) -> CachedGenerator:
     """Return the model of a spec with its answers cached in a folder.
@@ -137,6 +139,7 @@ def load_model(
     folder: str | Path,
     block: Mapping[str, Any] | None,
     manifest: str | Path | None,
+    *,
     shard_rows: int = SHARD_ROWS,
 ) -> CachedGenerator:
     """Return the model of a spec as in `answer_cache`, with the settings of its block in the configuration.
@@ -147,7 +150,7 @@ def load_model(
     model, path = spec["model"], Path(manifest) if manifest else None
     settings = with_runtime_settings(spec["settings"], block) if block else spec["settings"]
     revisions = {model: load_manifest(path).revision} if path else None
-    return answer_cache(spec, folder, lambda: make_generator(model, settings, path), revisions, shard_rows)
+    return answer_cache(spec, folder, lambda: make_generator(model, settings, path), revisions, shard_rows=shard_rows)
 
 
 def with_runtime_settings(settings: Mapping[str, Any], entry: Mapping[str, Any]) -> dict[str, Any]:

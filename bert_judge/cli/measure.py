@@ -149,7 +149,7 @@ def certify(
     """
     source = open_rows(file)
     named = without_none(question=question, references=references, candidate=candidate, label=label[0] if label else None)
-    detected = column_names.detect_columns(file, source.columns, named, (*PARTS, "label"), True)
+    detected = column_names.detect_columns(file, source.columns, named, (*PARTS, "label"), with_label=True)
     labels = label or [detected["label"]]
     if missing := [name for name in labels if name not in source.columns]:
         raise InputError(f"{file}: no column {missing[0]!r} for --label; available: {', '.join(map(repr, source.columns))}")

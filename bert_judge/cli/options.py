@@ -152,7 +152,7 @@ def find_columns(
 ) -> dict[str, str]:
     """Return part → column for the required parts of a file, and for the optional ones that it has."""
     file = source.path
-    detected = column_names.detect_columns(file, source.columns, columns, required, "label" in required)
+    detected = column_names.detect_columns(file, source.columns, columns, required, with_label="label" in required)
     if "input" in detected:
         named = f"{detected['question']!r} or {detected['input']!r}"
         raise InputError(f"{file}: the question may be in the column {named}; set --question COLUMN, or join them in one")

@@ -213,7 +213,15 @@ class _Run(FileRun):
         train_rows, validation_rows, weak_rows, summary = (self.work / name for name in registry.DATASET_FILES)
         parts, backbone = [train_rows, validation_rows, weak_rows], self.work / "backbone.json"
         answers, labels = self.paths("answers", TRAIN), self.paths(LABELS, TRAIN)
-        build_dataset(self.plan.dataset_spec(FILE), answers, labels, train_rows, validation_rows, weak_rows, summary)
+        build_dataset(
+            self.plan.dataset_spec(FILE),
+            answers,
+            labels,
+            train_rows,
+            validation=validation_rows,
+            validation_weak=weak_rows,
+            summary=summary,
+        )
         check_overlap(self.plan.overlap_spec(FILE, TEST), parts, {TEST: self.path("task", TEST)}, self.work / "overlap.json")
         prepare(self.plan.assets[f"judge-{self.judge}"], backbone)
         spec = self.plan.training_spec(self.judge)

@@ -26,6 +26,7 @@ def build_dataset(
     candidates: Sequence[str | Path],
     labels: Sequence[str | Path],
     train: str | Path,
+    *,
     validation: str | Path,
     validation_weak: str | Path,
     summary: str | Path,
@@ -190,7 +191,7 @@ def check_overlap(
     """
     rows = pd.concat([tables.read(path, tables.DATASET)[["question", "references", "task"]] for path in dataset], ignore_index=True)
     training_tasks = dict(zip(_keys(rows), rows["task"], strict=True))
-    _check(f"datasets.{spec['dataset']}", spec, training_tasks, tests, output)
+    _check(f"datasets.{spec['dataset']}", spec, training_tasks, tests, output=output)
 
 
 def check_filter_overlap(
@@ -198,7 +199,7 @@ def check_filter_overlap(
 ) -> None:
     """Compare the questions of a filter's tasks with those of every test task."""
     training_tasks = {key: task for task, path in train.items() for key in _keys(tables.read(path, tables.TASK))}
-    _check(f"filters.{spec['filter']}", spec, training_tasks, tests, output)
+    _check(f"filters.{spec['filter']}", spec, training_tasks, tests, output=output)
 
 
 def _check(
@@ -206,6 +207,7 @@ def _check(
     spec: Mapping[str, Any],
     training_tasks: Mapping[str, str],
     tests: Mapping[str, str | Path],
+    *,
     output: str | Path,
 ) -> None:
     shared = {}

@@ -78,7 +78,7 @@ class BackendChoice(NamedTuple):
     reason: str
 
 
-def choose_backend(backend: str, precision: str, device: str, parameters: int, needs_torch: bool = True) -> BackendChoice:
+def choose_backend(backend: str, precision: str, device: str, parameters: int, *, needs_torch: bool = True) -> BackendChoice:
     """Resolve `auto`. OpenVINO is the fastest on a CPU, and accurate in int8 (measured: docs/log.md).
 
     Args:

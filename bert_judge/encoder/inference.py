@@ -46,7 +46,7 @@ class Engine:
         self.batch_tokens = batch_tokens
         self.device = hardware.best_device()
         parameters, needs_torch = checkpoint.num_parameters, checkpoint.weights is None
-        self.choice = backends.choose_backend(backend, precision, self.device, parameters, needs_torch)
+        self.choice = backends.choose_backend(backend, precision, self.device, parameters, needs_torch=needs_torch)
         # An automatic choice may fall back to torch.
         self._is_explicit = backend != "auto" or precision != "auto"
         # By precision.
@@ -74,8 +74,8 @@ class Engine:
             self.checkpoint.encoder,
             [question for question, n in zip(questions, counts, strict=True) for _ in range(n)],
             [text for texts in references for text in texts],
-            [candidate for candidate, n in zip(candidates, counts, strict=True) for _ in range(n)],
-            self.batch_tokens,
+            candidates=[candidate for candidate, n in zip(candidates, counts, strict=True) for _ in range(n)],
+            batch_tokens=self.batch_tokens,
         )
         starts = np.cumsum([0, *counts[:-1]])
         reductions = (np.maximum, output.logits), (np.logical_or, output.truncated), (np.add, output.tokens)
@@ -126,6 +126,7 @@ def score_rows(
     encoder: RowEncoder,
     questions: Sequence[str],
     references: Sequence[str],
+    *,
     candidates: Sequence[str],
     batch_tokens: int | None,
 ) -> EncoderOutput:

@@ -125,8 +125,8 @@ def build_rates(
                 raise InputError(f"{path}: {missing} of {len(frame)} answers have no verdict; delete it and run again")
             frames.append(frame)
     verdicts, revisions = pd.concat(frames, ignore_index=True), tables.merge_revisions(labels.values())
-    tables.write(error_rates(verdicts), rates, tables.ATTACK_RATES, spec, revisions)
-    tables.write(sample_errors(verdicts, pd.concat(texts)), examples, tables.ATTACK_EXAMPLES, spec, revisions)
+    tables.write(error_rates(verdicts), rates, tables.ATTACK_RATES, spec, revisions=revisions)
+    tables.write(sample_errors(verdicts, pd.concat(texts)), examples, tables.ATTACK_EXAMPLES, spec, revisions=revisions)
     log.info("%s: %d verdicts of %d judges", rates, len(verdicts), len(spec["judges"]))
 
 
@@ -185,7 +185,7 @@ def attack_judge(
     outputs = AttackTables(*(folder / f"{name}.parquet" for name in AttackTables._fields))
     name, task = labels_spec["judge"], labels_spec["task"]
     write_attacks({"task": task, "rows": rows, "seed": seed}, task_table, outputs.candidates, outputs.families)
-    label_table({**labels_spec, "model": ATTACKS}, outputs.candidates, outputs.labels, judge, folder / ".work")
+    label_table({**labels_spec, "model": ATTACKS}, outputs.candidates, outputs.labels, judge, work_folder=folder / ".work")
     build_rates(
         {"judges": [name], "tasks": [task]},
         candidates={task: outputs.candidates},

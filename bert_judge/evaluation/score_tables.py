@@ -56,7 +56,7 @@ def build_scores(spec: Mapping[str, Any], candidates: Path, labels: Mapping[str,
             how="left",
         )
     revisions = tables.merge_revisions([candidates, *(labels[judge] for judge in spec["judges"])])
-    tables.write(frame, output, tables.scores_schema(spec["judges"]), spec, revisions)
+    tables.write(frame, output, tables.scores_schema(spec["judges"]), spec, revisions=revisions)
     log.info("%s: %d candidates of %s on %s: %s", output, len(frame), spec["model"], spec["task"], summarize_statuses(frame))
 
 

@@ -57,7 +57,7 @@ def build_standings(spec: Mapping[str, Any], scores: Sequence[Path], folder: Pat
         frames["cost"] = cost_table(spec["cost"], folder, float(frame[TOTAL_LENGTH].sum()))
     for name, schema in SCHEMAS.items():
         revisions = tables.merge_revisions(scores) if name == "standings" else None
-        tables.write(frames.get(name, tables.empty(schema)), folder / f"{name}.parquet", schema, spec, revisions)
+        tables.write(frames.get(name, tables.empty(schema)), folder / f"{name}.parquet", schema, spec, revisions=revisions)
     log.info("%d answers in %d score tables, %d judges", len(frame), len(scores), len(judges))
 
 

@@ -88,6 +88,7 @@ def detect_columns(
     columns: Sequence[str],
     user_columns: Mapping[str, str],
     required: Sequence[str] = REQUIRED,
+    *,
     with_label: bool = False,
     sample: Sequence[Record] = (),
     remedy: Callable[[str], str] = "set --{} COLUMN".format,

@@ -60,6 +60,7 @@ def read_rows(
     path: str | Path,
     where: Where | None = None,
     required: Collection[str] = ("question", "references", "candidate", "model", "label"),
+    *,
     optional: Collection[str] = (),
     model: str | None = None,
     parsers: Parsers | None = None,
@@ -82,7 +83,7 @@ def read_rows(
     import pandas as pd
 
     model = None if model == EVERY_MODEL else model
-    columns = _read_columns(spec, Path(path), where or {}, required, optional, model, parsers)
+    columns = _read_columns(spec, Path(path), where or {}, required, optional=optional, model=model, parsers=parsers)
     dtypes = {name: object if parsers or name in TEXT_COLUMNS else float for name in columns}
     return pd.DataFrame({name: pd.Series(cells, dtype=dtypes[name]) for name, cells in columns.items()})
 
@@ -92,10 +93,13 @@ def read_task_rows(
     source: str | Path,
     required: Collection[str] = (),
     optional: Collection[str] = (),
+    *,
     model: str | None = None,
 ) -> pd.DataFrame:
     """Read the rows of a task in a file (`part` and `import` of the spec), with those of `add_sample_ids`; see `read_rows`."""
-    frame = read_rows(spec["import"], source, spec["part"]["where"], ["question", "references", *required], optional, model)
+    frame = read_rows(
+        spec["import"], source, spec["part"]["where"], ["question", "references", *required], optional=optional, model=model
+    )
     low, high = spec["part"]["question_split"]
     if frame.empty:
         return add_sample_ids(frame, spec["task"])
@@ -142,6 +146,7 @@ def _read_columns(
     path: Path,
     where: Where | None = None,
     required: Collection[str] = (),
+    *,
     optional: Collection[str] = (),
     model: str | None = None,
     parsers: Parsers | None = None,
@@ -154,7 +159,7 @@ def _read_columns(
     choices = spec["columns"].get("choices") if {"question", "references"} <= mapped.keys() else None
     columns = {*mapped.values(), *(condition.column for condition in filters), *([choices] if choices else [])}
     present, records, is_csv = _open(spec, path, columns)
-    _check_columns(path, present, mapped, needed, filters)
+    _check_columns(path, present, mapped, needed, filters=filters)
     cells: dict[str, list[Any]] = {name: [] for name in [*required, *optional] if mapped.get(name) in present}
     locations: dict[str, str] = {}
 
@@ -188,7 +193,7 @@ def check_columns(spec: Mapping[str, Any], path: Path, required: Collection[str]
     mapped = {name: spec["columns"][name] for name in required if spec["columns"][name] is not None}
     filters = [_Filter(column, expected) for column, expected in spec["where"].items()]
     present, _, _ = _open(spec, path, {*mapped.values(), *spec["where"]})
-    _check_columns(path, present, mapped, required, filters)
+    _check_columns(path, present, mapped, required, filters=filters)
 
 
 def _open(spec: Mapping[str, Any], path: Path, columns: set[str]) -> tuple[list[str], Iterable[LocatedRecord], bool]:
@@ -210,7 +215,7 @@ def _open(spec: Mapping[str, Any], path: Path, columns: set[str]) -> tuple[list[
 
 
 def _check_columns(
-    path: Path, present: Collection[str], mapped: Mapping[str, str], needed: Collection[str], filters: Collection[_Filter]
+    path: Path, present: Collection[str], mapped: Mapping[str, str], needed: Collection[str], *, filters: Collection[_Filter]
 ) -> None:
     names = ", ".join(map(repr, present))
     for name in needed:
@@ -246,7 +251,7 @@ def read_pairs(spec: Mapping[str, Any], path: str | Path) -> pd.DataFrame:
         path,
         spec["where"],
         ("question", "answer_a", "answer_b"),
-        ("references", "model_a", "model_b", "label", "votes", "task", "grade_a", "grade_b", "rationale"),
+        optional=("references", "model_a", "model_b", "label", "votes", "task", "grade_a", "grade_b", "rationale"),
         parsers=_PAIR_PARSERS,
     )
     low, high = spec["question_split"]

@@ -98,7 +98,7 @@ def judge_rows(
         results: Sequence[Mapping[str, Any]] = compute(pending) if pending else []
     else:
         keys = [resume.content_key(judge.origin, row) for row in pending]
-        results = resume.run_resumable(pending, keys, compute, store.folder, store.shard_rows, "verdicts")
+        results = resume.run_resumable(pending, keys, compute, store.folder, shard_rows=store.shard_rows, unit="verdicts")
     remaining = map(from_record, results)
     cut = truncated or [False] * len(inputs)
     return [

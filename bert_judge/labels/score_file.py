@@ -102,7 +102,7 @@ def score_file(
             if len(judges) > 1:
                 tally.add_disagreements([record.input for record in records], labels)
             groups = [group_of(record) for record in chunk.records]
-            tally.add(models, questions, [record.label for record in records], labels, groups)
+            tally.add(models, questions, [record.label for record in records], labels, groups=groups)
     resume.clear(work)
     return tally
 
@@ -199,6 +199,7 @@ class Tally:
         questions: Sequence[str],
         truth: Sequence[float | None],
         labels: Sequence[Sequence[Label | None]],
+        *,
         groups: Sequence[str],
     ) -> None:
         """Count some rows.

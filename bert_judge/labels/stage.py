@@ -47,6 +47,7 @@ def label_table(
     candidates: str | Path,
     output: str | Path,
     judge: Judge,
+    *,
     work_folder: str | Path | None = None,
     shard_rows: int = SHARD_ROWS,
 ) -> None:
@@ -64,8 +65,8 @@ def label_table(
         InputError: the candidates cannot be read, or the judge refuses its input.
         ValueError: the judge returned the wrong number of labels, or an invalid one with a score; a bug of the judge.
     """
-    frames = _label_frames(spec, candidates, judge, work_folder, shard_rows)
-    _write(frames, output, tables.LABELS, spec, judge, f"{spec['model']}, {spec['task']}")
+    frames = _label_frames(spec, candidates, judge, work_folder, shard_rows=shard_rows)
+    _write(frames, output, tables.LABELS, spec, judge=judge, subject=f"{spec['model']}, {spec['task']}")
     if work_folder is not None:
         resume.clear(work_folder)
 
@@ -75,6 +76,7 @@ def _write(
     output: str | Path,
     schema: tables.Schema,
     spec: Spec,
+    *,
     judge: Judge | PairJudge,
     subject: str,
 ) -> None:
@@ -86,7 +88,7 @@ def _write(
             verdicts.update(frame["verdict"])
             yield frame
 
-    tables.write_parts(counted_frames(), output, schema, spec, judge.revisions)
+    tables.write_parts(counted_frames(), output, schema, spec, revisions=judge.revisions)
     counts = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.most_common())
     log.info("%s on %s: %s", spec["judge"], subject, counts or "no rows")
 
@@ -104,7 +106,7 @@ def prelabel_tables(batch: Batch, output: str | Path, judge: Judge, folder: Call
         number, count = map(int, specs.get("shard", "1-of-1").split("-of-"))
         total = tables.count(answers)
         rows = range(total * (number - 1) // count, total * number // count)
-        for _ in _label_frames(specs["verdicts"], answers, judge, folder(task), SHARD_ROWS, rows):
+        for _ in _label_frames(specs["verdicts"], answers, judge, folder(task), shard_rows=SHARD_ROWS, rows=rows):
             pass
     resume.write_manifest(batch, output)
 
@@ -114,6 +116,7 @@ def _label_frames(
     candidates: str | Path,
     judge: Judge,
     work_folder: str | Path | None,
+    *,
     shard_rows: int,
     rows: range | None = None,
 ) -> Iterator[pd.DataFrame]:
@@ -125,10 +128,10 @@ def _label_frames(
         if not selected.empty:
             # One folder per frame, because all files of a folder are searched for finished labels.
             folder = None if work_folder is None else Path(work_folder, f"{number:05d}")
-            yield _label_answers(spec, selected.reset_index(drop=True), judge, folder, shard_rows)
+            yield _label_answers(spec, selected.reset_index(drop=True), judge, folder, shard_rows=shard_rows)
 
 
-def _label_answers(spec: Spec, answers: pd.DataFrame, judge: Judge, folder: Path | None, shard_rows: int) -> pd.DataFrame:
+def _label_answers(spec: Spec, answers: pd.DataFrame, judge: Judge, folder: Path | None, *, shard_rows: int) -> pd.DataFrame:
     inputs = [
         invalid(FAILED)
         if row["status"] == "error"
@@ -145,7 +148,7 @@ def _label_answers(spec: Spec, answers: pd.DataFrame, judge: Judge, folder: Path
     return pd.concat([answers[["sample_id", "attempt", "model"]].assign(judge=spec["judge"]), columns], axis=1)
 
 
-def compare_pairs(spec: Spec, shards: Sequence[str | Path], output: str | Path, judge: PairJudge, folder: str | Path) -> None:
+def compare_pairs(spec: Spec, shards: Sequence[str | Path], output: str | Path, judge: PairJudge, *, folder: str | Path) -> None:
     """Compare every pair of a set; a pair with an answer whose generation failed is invalid for every judge.
 
     Args:
@@ -159,7 +162,7 @@ def compare_pairs(spec: Spec, shards: Sequence[str | Path], output: str | Path, 
         ValueError: the judge returned the wrong number of preferences, which is a bug in the judge.
     """
     frames = (_compare_frame(spec, tables.read(path, tables.PAIRS), judge, folder) for path in shards)
-    _write(frames, output, tables.PREFERENCES, spec, judge, spec["set"])
+    _write(frames, output, tables.PREFERENCES, spec, judge=judge, subject=spec["set"])
 
 
 def _compare_frame(spec: Spec, pairs: pd.DataFrame, judge: PairJudge, folder: str | Path) -> pd.DataFrame:
@@ -177,7 +180,9 @@ def _compare_frame(spec: Spec, pairs: pd.DataFrame, judge: PairJudge, folder: st
 
     origin = tables.canonical({"spec": spec, "revisions": model_revisions(judge.revisions)})
     keys = [resume.content_key(origin, pair) for pair in pending]
-    results = iter(resume.run_resumable(pending, keys, compare, folder, PAIR_SHARD_ROWS, "pairs", should_cache))
+    results = iter(
+        resume.run_resumable(pending, keys, compare, folder, shard_rows=PAIR_SHARD_ROWS, unit="pairs", should_cache=should_cache)
+    )
     failed = _to_record(invalid_preference(FAILED))
     records = pd.DataFrame([failed if has_no_answer else next(results) for has_no_answer in has_failed], columns=list(failed))
     identity = pairs[["pair_id", "sample_id", "task", "model_a", "model_b"]]
@@ -199,7 +204,7 @@ def _to_record(preference: Preference) -> dict[str, Any]:
     return record
 
 
-def label_job(spec: Spec, inputs: Mapping[str, Any], output: str, block: Spec, check_device: Callable[[], None]) -> None:
+def label_job(spec: Spec, inputs: Mapping[str, Any], output: str, block: Spec, *, check_device: Callable[[], None]) -> None:
     """Write a table of labels, of any kind of judge.
 
     Args:
@@ -213,11 +218,11 @@ def label_job(spec: Spec, inputs: Mapping[str, Any], output: str, block: Spec, c
         kind.combine_labels(_context(spec, inputs, block, check_device), Path(output))
     else:
         with loaded_judge(spec, inputs, block, check_device) as judge:
-            label_table(spec, inputs["candidates"], output, judge, _progress_folder(spec, output))
+            label_table(spec, inputs["candidates"], output, judge, work_folder=_progress_folder(spec, output))
 
 
 def prelabel_job(
-    specs: Mapping[str, Spec], inputs: Mapping[str, Any], output: str, block: Spec, check_device: Callable[[], None]
+    specs: Mapping[str, Spec], inputs: Mapping[str, Any], output: str, block: Spec, *, check_device: Callable[[], None]
 ) -> None:
     """Label several tables of one model, or some rows of each, with a judge that is loaded once; see `prelabel_tables`.
 
@@ -237,7 +242,7 @@ def prelabel_job(
         prelabel_tables(Batch(specs, answers), output, judge, folder)
 
 
-def compare_job(spec: Spec, inputs: Mapping[str, Any], output: str, block: Spec, check_device: Callable[[], None]) -> None:
+def compare_job(spec: Spec, inputs: Mapping[str, Any], output: str, block: Spec, *, check_device: Callable[[], None]) -> None:
     """Write a table of preferences, of any kind of pairwise judge; see `label_job`.
 
     Args:
@@ -246,7 +251,7 @@ def compare_job(spec: Spec, inputs: Mapping[str, Any], output: str, block: Spec,
     """
     store = store_folder(f"verdicts/{spec['judge']}/pairs")
     judge = registry.find(spec["settings"]["kind"]).load(LoadContext(spec, inputs, block, store, check_device))
-    compare_pairs(spec, inputs["pairs"], output, judge, store_folder(f"preferences/{spec['judge']}"))
+    compare_pairs(spec, inputs["pairs"], output, judge, folder=store_folder(f"preferences/{spec['judge']}"))
 
 
 def _context(spec: Spec, inputs: Mapping[str, Any], block: Spec, check_device: Callable[[], None]) -> LoadContext:

@@ -58,6 +58,7 @@ def plan_label_batches(
     judge: str,
     model: str,
     needed: Set[tuple[str, str, str]],
+    *,
     folder: str | Path,
     exists: Callable[[str], bool] | None = None,
 ) -> Batches:

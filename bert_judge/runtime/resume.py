@@ -95,6 +95,7 @@ def run_resumable(
     keys: Sequence[str],
     compute: Callable[[Sequence[Item]], Sequence[Mapping[str, Any]]],
     folder: str | Path,
+    *,
     shard_rows: int,
     unit: str = "rows",
     should_cache: Callable[[Mapping[str, Any]], bool] = lambda _: True,

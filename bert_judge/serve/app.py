@@ -123,14 +123,14 @@ def make_app(pool: JudgePool, limits: Limits, metrics: Metrics, templates: Mappi
         return await _cancel_on_disconnect(request, _answer(pool, limits, body, _client(request)), limits.answer_seconds)
 
     add_protocol = partial(_add_protocol, app, pool, limits)
-    add_protocol("decisions", decisions.PATHS[0], partial(decisions.parse, limits), decisions.decide)
-    add_protocol("systemone", decisions.PATHS[1], partial(decisions.parse_system_one, limits), decisions.decide_system_one)
-    add_protocol("chat", chat.PATH, partial(chat.parse, known_templates, limits), chat.complete)
+    add_protocol("decisions", decisions.PATHS[0], parse=partial(decisions.parse, limits), answer=decisions.decide)
+    add_protocol("systemone", decisions.PATHS[1], parse=partial(decisions.parse_system_one, limits), answer=decisions.decide_system_one)
+    add_protocol("chat", chat.PATH, parse=partial(chat.parse, known_templates, limits), answer=chat.complete)
     return app
 
 
 def _add_protocol(
-    app: FastAPI, pool: JudgePool, limits: Limits, name: str, path: str, parse: Callable[..., Any], answer: Callable[..., Any]
+    app: FastAPI, pool: JudgePool, limits: Limits, name: str, path: str, *, parse: Callable[..., Any], answer: Callable[..., Any]
 ) -> None:
     """Add the route of a protocol of decision or chat models, whose `DECISION_SCHEMAS` have its name."""
     refusals = _describe(REFUSALS["all"] | REFUSALS["body"], bodies.DecisionErrorBody)

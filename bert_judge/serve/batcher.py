@@ -66,6 +66,7 @@ class Batcher(Generic[Item, Answer]):
         load: Callable[[], Callable[[Sequence[Item]], Sequence[Answer]]],
         cost: Callable[[Item], int],
         limits: Limits,
+        *,
         metrics: Metrics,
         row_by_row: bool = False,
     ) -> None:

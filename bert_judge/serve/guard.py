@@ -136,7 +136,7 @@ class Guard:
         token: required from clients; None for no authentication.
     """
 
-    def __init__(self, app: ASGIApp, limits: Limits, host: str, token: str | None, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, limits: Limits, host: str, token: str | None, *, metrics: Metrics) -> None:
         self.app, self.limits, self.token, self.metrics = app, limits, token, metrics
         self._local = is_loopback(host)
         self._rate_limiter = RateLimiter(limits.rate, limits.burst_seconds)

@@ -64,6 +64,7 @@ def pointwise(
     load: Callable[[], Judge],
     limits: Limits,
     metrics: Metrics,
+    *,
     row_by_row: bool = False,
     needs_references: bool = True,
 ) -> Batcher[RowBody, Label]:
@@ -76,7 +77,7 @@ def pointwise(
             label for label in judge_rows(judge, [row.to_item(needs_references) for row in rows]) if label is not None
         ]
 
-    return Batcher(name, loaded, _row_cost, limits, metrics, row_by_row)
+    return Batcher(name, loaded, _row_cost, limits, metrics=metrics, row_by_row=row_by_row)
 
 
 def pairwise(name: str, load: Callable[[], PairJudge], limits: Limits, metrics: Metrics) -> Batcher[PairBody, Preference]:
@@ -86,7 +87,7 @@ def pairwise(name: str, load: Callable[[], PairJudge], limits: Limits, metrics: 
         judge = load()
         return lambda pairs: judge.compare([pair.to_item() for pair in pairs])
 
-    return Batcher(name, loaded, _pair_cost, limits, metrics)
+    return Batcher(name, loaded, _pair_cost, limits, metrics=metrics)
 
 
 def _pair_cost(pair: PairBody) -> int:
@@ -111,7 +112,7 @@ def _get(judges: Mapping[str, BatcherT], name: str | None, kind: str) -> Batcher
 
 
 def select_judges(
-    names: Sequence[str], files: Sequence[Path], results: Path, limits: Limits, metrics: Metrics, policy: str | None = None
+    names: Sequence[str], files: Sequence[Path], results: Path, limits: Limits, *, metrics: Metrics, policy: str | None = None
 ) -> JudgePool:
     """Return the judges to serve, not loaded yet.
 
@@ -128,7 +129,12 @@ def select_judges(
     references = [judge_loading.override_settings(reference, policy=policy) for reference in references]
     single = {
         r.name: pointwise(
-            r.name, partial(_load, r), limits, metrics, r.kind.judges_row_by_row(r.context.settings), r.needs_references
+            r.name,
+            partial(_load, r),
+            limits,
+            metrics,
+            row_by_row=r.kind.judges_row_by_row(r.context.settings),
+            needs_references=r.needs_references,
         )
         for r in references
         if not r.kind.compares_pairs

@@ -184,9 +184,9 @@ def serve(
     known_templates = read_templates(templates)
     sock = bind_socket(host, port)
     metrics = Metrics()
-    pool = replace(select_judges(judges, config_files, results, limits, metrics, policy), aliases=aliases)
+    pool = replace(select_judges(judges, config_files, results, limits, metrics=metrics, policy=policy), aliases=aliases)
     pool.load()
-    guard = Guard(make_app(pool, limits, metrics, known_templates), limits, host, token, metrics)
+    guard = Guard(make_app(pool, limits, metrics, known_templates), limits, host, token, metrics=metrics)
     connections, backlog = raise_file_limit()
     address, port = sock.getsockname()[:2]
     log.info("http://%s:%d: %s", f"[{address}]" if ":" in address else address, port, ", ".join(b.name for b in pool.all))

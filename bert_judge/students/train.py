@@ -27,6 +27,7 @@ def train_student(
     filtered: str | Path,
     base: str | Path,
     folder: str | Path,
+    *,
     work_folder: str | Path,
     run_time: Mapping[str, Any] | None = None,
 ) -> None:

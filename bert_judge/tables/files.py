@@ -137,6 +137,7 @@ def write(
     path: str | Path,
     schema: Schema,
     spec: Mapping[str, Any],
+    *,
     revisions: Mapping[str, str] | None = None,
 ) -> None:
     """Write a table completely or not at all.
@@ -150,11 +151,11 @@ def write(
     Raises:
         InputError: a column is missing, has a forbidden value or null, or a key repeats.
     """
-    write_parts([frame], path, schema, spec, {} if revisions is None else revisions)
+    write_parts([frame], path, schema, spec, revisions={} if revisions is None else revisions)
 
 
 def write_parts(
-    frames: Iterable[pd.DataFrame], path: str | Path, schema: Schema, spec: Mapping[str, Any], revisions: Mapping[str, str]
+    frames: Iterable[pd.DataFrame], path: str | Path, schema: Schema, spec: Mapping[str, Any], *, revisions: Mapping[str, str]
 ) -> None:
     """Write a table that comes in parts; see `write`. Of finished parts, memory holds eight bytes per row.
 

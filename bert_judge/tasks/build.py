@@ -55,7 +55,7 @@ def build_task(
     if not distinct:
         raise InputError(_no_samples(spec, source))
     frame = pd.DataFrame([{"sample_id": sample_id, **vars(sample)} for sample_id, sample in distinct.items()])
-    tables.write(frame, output, tables.TASK, spec, revisions)
+    tables.write(frame, output, tables.TASK, spec, revisions=revisions)
     log.info("%s: %d questions", spec["task"], len(frame))
 
 

@@ -39,5 +39,5 @@ def write_scores(
     frame["references"] = frame["references"].astype(object)
     path = folder / model / f"{task}.parquet"
     spec = {"model": model, "task": task, "judges": list(verdicts)}
-    tables.write(frame, path, tables.scores_schema(verdicts), spec, {model: "r1"})
+    tables.write(frame, path, tables.scores_schema(verdicts), spec, revisions={model: "r1"})
     return path

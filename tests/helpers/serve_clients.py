@@ -77,12 +77,12 @@ def guarded(
 ) -> tuple[Guard, JudgePool]:
     metrics = Metrics()
     pool = JudgePool(
-        {"exact": pointwise("exact", lambda: judge, limits, metrics, row_by_row)},
+        {"exact": pointwise("exact", lambda: judge, limits, metrics, row_by_row=row_by_row)},
         {"longer": pairwise("longer", Longer, limits, metrics)},
         aliases,
     )
     pool.load()
-    return Guard(make_app(pool, limits, metrics, templates), limits, host, token, metrics), pool
+    return Guard(make_app(pool, limits, metrics, templates), limits, host, token, metrics=metrics), pool
 
 
 @contextmanager

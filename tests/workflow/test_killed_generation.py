@@ -33,7 +33,7 @@ pytestmark = [
 def answer(folder: Path, output: Path) -> None:
     settings = HFModel.model_validate({**BLOCK, "max_new_tokens": 24}).model_dump(mode="json")
     spec = {"model": "smollm2-135m", "task": "facts", "family": "short_answer", "prompt_style": "soft", "settings": settings}
-    cache = load_model(spec, output.with_suffix(""), None, folder / "manifest.json", SHARD_ROWS)
+    cache = load_model(spec, output.with_suffix(""), None, folder / "manifest.json", shard_rows=SHARD_ROWS)
     generate_candidates(spec, folder / "task.parquet", output, cache)
 
 

@@ -164,7 +164,7 @@ def test_the_program_scores_and_serves_it(trained: Workspace, tmp_path: Path, mo
     ended = CliRunner().invoke(app, ["score", "a.jsonl", "--judge", str(folder)])
     assert ended.exit_code == 0, ended.output
     assert json.loads(Path("a.scored.jsonl").read_text("utf-8"))["verdict"] == "correct"
-    pool = judge_pool.select_judges([str(folder)], [], tmp_path / "results", Limits(), Metrics())
+    pool = judge_pool.select_judges([str(folder)], [], tmp_path / "results", Limits(), metrics=Metrics())
     assert list(pool.pointwise) == ["brief"]
     pool.load()
     pool.close()

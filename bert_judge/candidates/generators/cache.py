@@ -52,7 +52,13 @@ class CachedGenerator:
         """Return one completion per request, in order. Requests with the same key share one."""
         keys = [self.key(request) for request in requests]
         rows = resume.run_resumable(
-            requests, keys, self._generate_rows, self.folder, self.shard_rows, "answers", self._should_cache
+            requests,
+            keys,
+            self._generate_rows,
+            self.folder,
+            shard_rows=self.shard_rows,
+            unit="answers",
+            should_cache=self._should_cache,
         )
         return [_to_completion(request, row) for request, row in zip(requests, rows, strict=True)]
 

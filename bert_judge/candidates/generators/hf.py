@@ -136,6 +136,7 @@ class HFGenerator:
         settings: Mapping[str, Any],
         manifest: Manifest,
         batch_tokens: int | None = None,
+        *,
         adapter: Path | None = None,
     ) -> None:
         self.revisions = {name: manifest.revision}
@@ -240,7 +241,7 @@ class HFGenerator:
         if temperature == 0:
             return LogitsProcessorList()
         seeds = [prompt.request.seed(self.settings["seed"]) for prompt in batch]
-        return LogitsProcessorList([PerRowSampling(seeds, batch[0].max_new_tokens, width, temperature, top_p)])
+        return LogitsProcessorList([PerRowSampling(seeds, batch[0].max_new_tokens, width, temperature, top_p=top_p)])
 
     def _completion(self, prompt: EncodedPrompt, ids: list[int]) -> Completion:
         end = next((position for position, token in enumerate(ids) if token in self.loaded.eos_ids), None)
@@ -278,7 +279,7 @@ class PerRowSampling(LogitsProcessor):
     numbers would depend on the batch. Tokens are drawn by inverting the cumulative distribution, with one number per step.
     """
 
-    def __init__(self, seeds: list[int], steps: int, prompt_length: int, temperature: float, top_p: float) -> None:
+    def __init__(self, seeds: list[int], steps: int, prompt_length: int, temperature: float, *, top_p: float) -> None:
         # On the CPU, whose generator gives the same numbers on every machine.
         streams = [torch.rand(steps, generator=torch.Generator().manual_seed(seed), dtype=torch.float64) for seed in seeds]
         self.uniforms = torch.stack(streams)

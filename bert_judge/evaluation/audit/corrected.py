@@ -68,7 +68,7 @@ def build_corrected(
         "certificate": certificate_table(ordered, votes, spec, {} if attacks is None else read_attack_rates(attacks)),
     }
     for name, schema in SCHEMAS.items():
-        tables.write(frames[name], folder / f"{name}.parquet", schema, spec, tables.merge_revisions(scores))
+        tables.write(frames[name], folder / f"{name}.parquet", schema, spec, revisions=tables.merge_revisions(scores))
     log.info("%s: %d labels on %d answers", folder, int((ordered[LABEL] >= 0).sum()), len(ordered))
 
 

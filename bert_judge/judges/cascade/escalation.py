@@ -67,7 +67,7 @@ def select_undecided(candidates: str | Path, labels: Sequence[JudgeLabels], casc
     answers = tables.read(candidates, tables.CANDIDATES)
     undecided = answers.drop(_decide(answers, labels, cascade).index).reset_index(drop=True)
     spec = {"undecided_by": [judge for judge, _ in labels]}
-    tables.write(undecided, output, tables.CANDIDATES, spec, tables.merge_revisions([candidates]))
+    tables.write(undecided, output, tables.CANDIDATES, spec, revisions=tables.merge_revisions([candidates]))
     log.info("%d of %d answers are escalated", len(undecided), len(answers))
 
 
@@ -78,7 +78,7 @@ def label_cascade(
     answers = tables.read(candidates, tables.CANDIDATES)
     decided = _decide(answers, labels, cascade).sort_index()
     merged = pd.concat([answers[[*KEY, "model"]].assign(judge=spec["judge"]), decided], axis=1)
-    tables.write(merged, output, tables.LABELS, spec, tables.merge_revisions([path for _, path in labels]))
+    tables.write(merged, output, tables.LABELS, spec, revisions=tables.merge_revisions([path for _, path in labels]))
     summary = ", ".join(f"{judge} decided {count}" for judge, count in decided["decided_by"].value_counts().items())
     log.info("%s on %s, %s: %s", spec["judge"], spec["model"], spec["task"], summary)
 

@@ -46,10 +46,10 @@ class ImportedJudge:
         map_columns = reader.map_columns if reader else _map_attempts
         if self._in_rows:
             mapped = {**answers, "import": map_columns(answers["import"])}
-            frame = files.read_task_rows(mapped, source, verdicts, optional, named)
+            frame = files.read_task_rows(mapped, source, verdicts, optional, model=named)
         else:
             required = ["question", "references", *verdicts]
-            rows = files.read_rows(map_columns(spec["verdicts"]), source, None, required, optional, named)
+            rows = files.read_rows(map_columns(spec["verdicts"]), source, None, required, optional=optional, model=named)
             frame = files.add_sample_ids(rows, spec["task"])
         if "candidate" in frame:
             # Judges get answers without their reasoning and control tokens.

@@ -68,7 +68,7 @@ def extract_features(
             results = _extract_batch(batch, extractor, origin_key, shards, max(1, batch_rows // SHARDS_PER_BATCH))
             yield _to_frame(batch, results, schema, spec["storage_dtype"])
 
-    tables.write_parts(frames(), output, schema, spec, {spec["backbone"]: revision})
+    tables.write_parts(frames(), output, schema, spec, revisions={spec["backbone"]: revision})
     resume.clear(work_folder)
 
 
@@ -84,7 +84,7 @@ def _extract_batch(
         return [{"states": states.tobytes(), "truncated": truncated, "tokens": tokens} for states, truncated, tokens in columns]
 
     keys = [resume.content_key(origin_key, *pair) for pair in pairs]
-    results = iter(resume.run_resumable(pairs, keys, compute, folder, shard_rows, unit="answers") if pairs else [])
+    results = iter(resume.run_resumable(pairs, keys, compute, folder, shard_rows=shard_rows, unit="answers") if pairs else [])
     return [None if is_failed else next(results) for is_failed in failed]
 
 

@@ -102,7 +102,7 @@ def train_probe(
     folder.mkdir(parents=True, exist_ok=True)
     (folder / JUDGE_FILE).unlink(missing_ok=True)
     tables.write_json(folder / SELECTION_FILE, selection)
-    tables.write(pd.concat(predictions), folder / PREDICTIONS_FILE, tables.PREDICTIONS, spec, revisions)
+    tables.write(pd.concat(predictions), folder / PREDICTIONS_FILE, tables.PREDICTIONS, spec, revisions=revisions)
     judge.save_folder(folder, heads, spec, revisions)
 
 

@@ -33,7 +33,7 @@ class UnreadableCell(ValueError):
     """An invalid cell. The message states the problem and the fix; `parse_cell` adds the location."""
 
 
-def parse_cell(path: Path, location: str, column: str, parse: Callable[[Any], T], value: Any) -> T:
+def parse_cell(path: Path, location: str, column: str, parse: Callable[[Any], T], *, value: Any) -> T:
     """Apply one of the parsers below to a cell. Raises InputError: the cell is invalid."""
     try:
         return parse(value)

@@ -109,7 +109,7 @@ NAMED: dict[str, tuple[list[str], list[str] | None, str, list[str]]] = {
 @pytest.mark.parametrize("case", NAMED)
 def test_names_tell_the_split(case: str) -> None:
     names, configs, split, files = NAMED[case]
-    assert dataset_files.select_split_files(names, configs, split, [], "set") == files
+    assert dataset_files.select_split_files(names, configs, split, [], dataset="set") == files
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_names_tell_the_split(case: str) -> None:
 )
 def test_the_readme_tells_the_split(config: str | None, split: str, files: list[str]) -> None:
     card = dataset_files.parse_card_configs(CARD)
-    assert dataset_files.select_split_files(CARD_FILES, [config] if config else None, split, card, "set") == files
+    assert dataset_files.select_split_files(CARD_FILES, [config] if config else None, split, card, dataset="set") == files
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ FAULTS: dict[str, tuple[list[str], list[str] | None, str, str]] = {
 def test_a_split_that_cannot_be_told(case: str) -> None:
     names, configs, split, fault = FAULTS[case]
     with pytest.raises(InputError) as told:
-        dataset_files.select_split_files(names, configs, split, [], "dataset 'set'")
+        dataset_files.select_split_files(names, configs, split, [], dataset="dataset 'set'")
     assert str(told.value).startswith(f"dataset 'set' {fault}") and "\n" not in str(told.value)
 
 

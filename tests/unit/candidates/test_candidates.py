@@ -125,7 +125,7 @@ def generated(
     table = folder / "task.parquet"
     if not table.exists():
         task_table(table)
-    cache = answer_cache(spec, folder / "work", lambda: echo, revisions, shard_rows)
+    cache = answer_cache(spec, folder / "work", lambda: echo, revisions, shard_rows=shard_rows)
     generate_candidates(spec, table, folder / "c.parquet", cache, keep=keep)
     return tables.read(folder / "c.parquet", tables.CANDIDATES)
 

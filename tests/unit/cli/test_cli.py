@@ -196,7 +196,7 @@ def write_table(folder: Path) -> Path:
         for i in range(9)
     ]
     path = folder / "task.parquet"
-    tables.write(pd.DataFrame(rows).assign(answer_kind="text"), path, tables.TASK, {"task": "mine"}, {"gpt": "abc123"})
+    tables.write(pd.DataFrame(rows).assign(answer_kind="text"), path, tables.TASK, {"task": "mine"}, revisions={"gpt": "abc123"})
     return path
 
 

@@ -48,7 +48,8 @@ def test_weak_teacher_labels_invalid_answers(tmp_path: Path) -> None:
     out = [tmp_path / name for name in ("train.parquet", "validation.parquet", "weak.parquet", "summary.json")]
     augment = [{"kind": kind, "share": 1.0} for kind in ("stated", "denied")]
     spec = spec_of(pairs, augment=augment, weak_teacher={"teacher": "f", "weight": 2.5, "tables": [["m", "a"]]})
-    build_dataset(spec, [c for c, _ in paths], [label for _, label in paths], *out, [labels])
+    outputs = dict(zip(("validation", "validation_weak", "summary"), out[1:], strict=True))
+    build_dataset(spec, [c for c, _ in paths], [label for _, label in paths], out[0], **outputs, weak_labels=[labels])
     train, validation, held_out = (tables.read(path, tables.DATASET) for path in out[:3])
     weak = train[train["question"].str.startswith("unsure")]
     # Weak labels change neither the teacher's labels nor other tasks, and are not augmented.

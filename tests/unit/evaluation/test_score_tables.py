@@ -55,9 +55,9 @@ def labels(judge: str, verdicts: dict[str, str], model: str = "ada") -> pd.DataF
 @pytest.fixture
 def build(tmp_path):
     def run(candidates_frame, strict, bert, spec=SPEC):
-        tables.write(candidates_frame, tmp_path / "c.parquet", tables.CANDIDATES, {}, {"ada": "rev1"})
+        tables.write(candidates_frame, tmp_path / "c.parquet", tables.CANDIDATES, {}, revisions={"ada": "rev1"})
         for judge, frame in {"strict": strict, "bert": bert}.items():
-            tables.write(frame, tmp_path / f"{judge}.parquet", tables.LABELS, {}, {judge: "rev2"})
+            tables.write(frame, tmp_path / f"{judge}.parquet", tables.LABELS, {}, revisions={judge: "rev2"})
         paths = {judge: tmp_path / f"{judge}.parquet" for judge in ("strict", "bert")}
         build_scores(spec, tmp_path / "c.parquet", paths, tmp_path / "out.parquet")
         return tmp_path / "out.parquet"

@@ -109,7 +109,7 @@ def test_a_label_job_writes_its_table(run: Path) -> None:
     write_answers(run / "candidates.parquet")
     spec = plan.build_plan(CONFIG).labels_spec("short", "ada", "facts_test")
     output = "results/labels/short/ada/facts_test.parquet"
-    label_job(spec, {"candidates": "candidates.parquet"}, output, CONFIG["judges"]["short"], lambda: None)
+    label_job(spec, {"candidates": "candidates.parquet"}, output, CONFIG["judges"]["short"], check_device=lambda: None)
     assert tables.read(output, tables.LABELS)["verdict"].tolist() == ["correct", "incorrect"]
 
 
@@ -129,7 +129,7 @@ def test_score_predict_and_attack_load_it(run: Path) -> None:
 
 
 def test_serve_offers_it(run: Path) -> None:
-    pool = judge_pool.select_judges([], [run / "config.yaml"], run / "results", Limits(), Metrics())
+    pool = judge_pool.select_judges([], [run / "config.yaml"], run / "results", Limits(), metrics=Metrics())
     assert list(pool.pointwise) == ["short"]
     pool.load()
     pool.close()

@@ -61,7 +61,7 @@ def test_shards_give_the_table_of_one_job(
     label_table(SPEC, answers, folder / "whole.parquet", Lengths())
     labelled = [len(prelabel(folder, f"{number}-of-{count}").rows) for number in range(1, count + 1)]
     judge = Lengths()
-    label_table(SPEC, answers, folder / "joined.parquet", judge, folder / "work")
+    label_table(SPEC, answers, folder / "joined.parquet", judge, work_folder=folder / "work")
     # Every answer that was generated is labelled once, and none by the job that writes the table.
     assert (sum(labelled), judge.rows) == (rows - rows // 5, [])
     assert not (folder / "work").exists()
@@ -94,7 +94,7 @@ def test_labels_of_other_settings_or_missing_rows_are_computed(
         prelabel(tmp_path, shard)
     judge = Lengths()
     answers = candidates(tmp_path / "c.parquet", rows)
-    label_table({**SPEC, "settings": settings}, answers, tmp_path / "joined.parquet", judge, tmp_path / "work")
+    label_table({**SPEC, "settings": settings}, answers, tmp_path / "joined.parquet", judge, work_folder=tmp_path / "work")
     assert len(judge.rows) == labelled
     assert tables.count(tmp_path / "joined.parquet") == rows
 
@@ -116,7 +116,7 @@ def test_a_selection_is_labelled_where_its_job_looks(tmp_path: Path, monkeypatch
     candidates(Path(answers), 6)
     spec = {**SPEC, "selection": "m@both@j"}
     inputs = {"answers t": answers}
-    prelabel_job({"t": {"verdicts": spec}}, inputs, "results/label_batches/j/m@both@j/0.json", {}, lambda: None)
+    prelabel_job({"t": {"verdicts": spec}}, inputs, "results/label_batches/j/m@both@j/0.json", {}, check_device=lambda: None)
     assert resume.work_folder("results/labels/j/m@both@j/t.parquet").is_dir()
-    label_job(spec, {"candidates": answers}, "results/labels/j/m@both@j/t.parquet", {}, lambda: None)
+    label_job(spec, {"candidates": answers}, "results/labels/j/m@both@j/t.parquet", {}, check_device=lambda: None)
     assert len(judge.rows) == 5

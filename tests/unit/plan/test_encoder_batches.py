@@ -33,7 +33,7 @@ def planned() -> plan.Plan:
 def found(
     planned: plan.Plan, folder: Path, alone: set[str] | None = None, needed: set[tuple[str, str, str]] = NEEDED
 ) -> batches.Batches:
-    return batches.plan_label_batches(planned, "first", "a", needed, folder, (alone or set()).__contains__)
+    return batches.plan_label_batches(planned, "first", "a", needed, folder=folder, exists=(alone or set()).__contains__)
 
 
 def together(made: batches.Batches) -> list[list[str]]:

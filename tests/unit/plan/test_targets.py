@@ -161,7 +161,7 @@ def test_which_verdicts_a_target_needs(planned: plan.Plan, asked: list[str], exp
 def test_batches_of_verdicts(planned: plan.Plan, tmp_path: Path) -> None:
     def found(plan: plan.Plan = planned, judge: str = "strict", *needed: tuple[str, str, str]) -> batches.Batches:
         return batches.plan_label_batches(
-            plan, judge, "a", {("strict", "a", "sums"), ("strict", "a", "capitals"), *needed}, tmp_path
+            plan, judge, "a", {("strict", "a", "sums"), ("strict", "a", "capitals"), *needed}, folder=tmp_path
         )
 
     first = found()
@@ -198,7 +198,7 @@ def test_a_cascade_needs_its_judges_on_what_is_left_to_them(planned: plan.Plan) 
 @pytest.mark.parametrize(("model", "tasks"), [("a@both@dear", ["sums"]), ("@mix", ["validation"])])
 def test_a_selection_is_judged_in_a_batch(planned: plan.Plan, tmp_path: Path, model: str, tasks: list[str]) -> None:
     needed = planned.required_labels(["results/labels/both/a/sums.parquet"])
-    found = batches.plan_label_batches(planned, "dear", model, needed, tmp_path)
+    found = batches.plan_label_batches(planned, "dear", model, needed, folder=tmp_path)
     batch = found.by_name[only_name(found, tasks[0])]
     assert list(batch.specs) == tasks
     assert batch.inputs == {f"answers {task}": f"results/candidates/{model}/{task}.parquet" for task in tasks}

@@ -34,18 +34,18 @@ def keys_of(items: Sequence[int]) -> list[str]:
 @given(items=st.lists(st.integers(0, 20)), shard_rows=st.integers(1, 7))
 def test_one_result_per_item_in_order_and_each_item_once(tmp_path_factory: Any, items: list[int], shard_rows: int) -> None:
     folder, seen = tmp_path_factory.mktemp("work"), []
-    results = resume.run_resumable(items, keys_of(items), doubling(seen), folder, shard_rows)
+    results = resume.run_resumable(items, keys_of(items), doubling(seen), folder, shard_rows=shard_rows)
     assert [result["double"] for result in results] == [2 * item for item in items]
     assert seen == list(dict.fromkeys(items))
     again: list[int] = []
-    assert resume.run_resumable(items, keys_of(items), doubling(again), folder, shard_rows) == results
+    assert resume.run_resumable(items, keys_of(items), doubling(again), folder, shard_rows=shard_rows) == results
     assert again == []
 
 
 def test_only_what_is_missing_is_done(tmp_path: Path) -> None:
-    resume.run_resumable([1, 2, 3], keys_of([1, 2, 3]), doubling([]), tmp_path, 2)
+    resume.run_resumable([1, 2, 3], keys_of([1, 2, 3]), doubling([]), tmp_path, shard_rows=2)
     seen: list[int] = []
-    results = resume.run_resumable([4, 3, 2, 5], keys_of([4, 3, 2, 5]), doubling(seen), tmp_path, 2)
+    results = resume.run_resumable([4, 3, 2, 5], keys_of([4, 3, 2, 5]), doubling(seen), tmp_path, shard_rows=2)
     assert [result["double"] for result in results] == [8, 6, 4, 10]
     assert seen == [4, 5]
 
@@ -62,24 +62,24 @@ def test_a_failure_keeps_the_shards_before_it(tmp_path: Path) -> None:
         return [{"double": 2 * item, "note": None} for item in some]
 
     with pytest.raises(RuntimeError, match="the model is gone"):
-        resume.run_resumable(range(6), keys_of(range(6)), failing, tmp_path, 2)
+        resume.run_resumable(range(6), keys_of(range(6)), failing, tmp_path, shard_rows=2)
     seen: list[int] = []
-    resume.run_resumable(range(6), keys_of(range(6)), doubling(seen), tmp_path, 2)
+    resume.run_resumable(range(6), keys_of(range(6)), doubling(seen), tmp_path, shard_rows=2)
     assert seen == [4, 5]
 
 
 def test_too_few_results_are_no_results(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="shorter"):
-        resume.run_resumable([1, 2], keys_of([1, 2]), lambda some: [{"double": 2}], tmp_path, 2)
+        resume.run_resumable([1, 2], keys_of([1, 2]), lambda some: [{"double": 2}], tmp_path, shard_rows=2)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_damaged_shard_is_done_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    resume.run_resumable(range(4), keys_of(range(4)), doubling([]), tmp_path, 2)
+    resume.run_resumable(range(4), keys_of(range(4)), doubling([]), tmp_path, shard_rows=2)
     damaged = sorted(tmp_path.iterdir())[0]
     damaged.write_bytes(b"")
     seen: list[int] = []
-    results = resume.run_resumable(range(4), keys_of(range(4)), doubling(seen), tmp_path, 2)
+    results = resume.run_resumable(range(4), keys_of(range(4)), doubling(seen), tmp_path, shard_rows=2)
     assert [result["double"] for result in results] == [0, 2, 4, 6]
     assert len(seen) == 2
     assert f"{damaged} is not readable" in caplog.text
@@ -87,16 +87,16 @@ def test_a_damaged_shard_is_done_again(tmp_path: Path, caplog: pytest.LogCapture
 
 def test_progress_lines_are_rare_and_the_last_one_comes(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    resume.run_resumable(range(50), keys_of(range(50)), doubling([]), tmp_path, 1, unit="answers")
+    resume.run_resumable(range(50), keys_of(range(50)), doubling([]), tmp_path, shard_rows=1, unit="answers")
     lines = [message for message in caplog.messages if "/50 answers" in message]
     assert len(lines) == 1
     assert lines[0].startswith("50/50 answers, ")
-    resume.run_resumable(range(51), keys_of(range(51)), doubling([]), tmp_path, 1, unit="answers")
+    resume.run_resumable(range(51), keys_of(range(51)), doubling([]), tmp_path, shard_rows=1, unit="answers")
     assert "50 of 51 answers are already done" in caplog.messages
 
 
 def test_clear_removes_the_shards(tmp_path: Path) -> None:
-    resume.run_resumable([1], keys_of([1]), doubling([]), tmp_path / "work", 1)
+    resume.run_resumable([1], keys_of([1]), doubling([]), tmp_path / "work", shard_rows=1)
     resume.clear(tmp_path / "work")
     resume.clear(tmp_path / "work")
     assert list(tmp_path.iterdir()) == []
@@ -157,25 +157,33 @@ def test_work_that_stops_in_the_middle_keeps_what_it_has(tmp_path: Path, caplog:
 
     with pytest.raises(SystemExit) as ended:
         resume.run_resumable(
-            range(9), keys_of(range(9)), stopping_work, tmp_path, 3, "rows", lambda result: result["note"] != "failed"
+            range(9),
+            keys_of(range(9)),
+            stopping_work,
+            tmp_path,
+            shard_rows=3,
+            unit="rows",
+            should_cache=lambda result: result["note"] != "failed",
         )
     assert ended.value.code == 143
     assert "stopped by SIGTERM after 5 of 9 rows" in caplog.text
     seen: list[int] = []
-    results = resume.run_resumable(range(9), keys_of(range(9)), doubling(seen), tmp_path, 3)
+    results = resume.run_resumable(range(9), keys_of(range(9)), doubling(seen), tmp_path, shard_rows=3)
     assert [result["double"] for result in results] == [2 * item for item in range(9)]
     assert seen == [3, 4, 6, 7, 8]
 
 
 def test_the_handler_of_sigterm_is_given_back(tmp_path: Path) -> None:
     before = signal.getsignal(signal.SIGTERM)
-    resume.run_resumable([1], keys_of([1]), doubling([]), tmp_path, 1)
+    resume.run_resumable([1], keys_of([1]), doubling([]), tmp_path, shard_rows=1)
     assert signal.getsignal(signal.SIGTERM) is before
 
 
 def test_shards_run_in_a_thread_too(tmp_path: Path) -> None:
     results: list[Any] = []
-    thread = threading.Thread(target=lambda: results.extend(resume.run_resumable([1], keys_of([1]), doubling([]), tmp_path, 1)))
+    thread = threading.Thread(
+        target=lambda: results.extend(resume.run_resumable([1], keys_of([1]), doubling([]), tmp_path, shard_rows=1))
+    )
     thread.start()
     thread.join()
     assert [result["double"] for result in results] == [2]

@@ -39,7 +39,7 @@ def serving(judges: Mapping[str, Callable[[], Judge]], needs_references: bool = 
         {"longer": pairwise("longer", Longer, limits, metrics)},
     )
     pool.load()
-    with running(Guard(make_app(pool, limits, metrics), limits, "127.0.0.1", None, metrics), pool, limits) as (address, _):
+    with running(Guard(make_app(pool, limits, metrics), limits, "127.0.0.1", None, metrics=metrics), pool, limits) as (address, _):
         yield address
 
 

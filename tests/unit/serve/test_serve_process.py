@@ -253,7 +253,7 @@ scorers: [contains]
 def test_a_file_of_judges_only_is_served(tmp_path: Path) -> None:
     file = tmp_path / "judges.yaml"
     file.write_text("judges:\n  mine: {kind: bert, checkpoint: general}\n  rule: {kind: lexical, metric: contains}\n")
-    pool = judge_pool.select_judges([], [file], tmp_path, Limits(), Metrics())
+    pool = judge_pool.select_judges([], [file], tmp_path, Limits(), metrics=Metrics())
     assert list(pool.pointwise) == ["mine", "rule"]
     pool.load()
     pool.close()
@@ -268,12 +268,12 @@ def test_the_policy_of_a_server_is_that_of_its_judges(tmp_path: Path, monkeypatc
 
     monkeypatch.setattr(judge_pool, "_load", load)
     for policy in (None, "lenient"):
-        pool = judge_pool.select_judges(["general"], [], tmp_path, Limits(), Metrics(), policy)
+        pool = judge_pool.select_judges(["general"], [], tmp_path, Limits(), metrics=Metrics(), policy=policy)
         pool.load()
         pool.close()
     assert policies == ["strict", "lenient"]
     with pytest.raises(InputError, match="--policy lenient: the judge exact_match cannot tell partly correct answers"):
-        judge_pool.select_judges([], [], tmp_path, Limits(), Metrics(), "lenient")
+        judge_pool.select_judges([], [], tmp_path, Limits(), metrics=Metrics(), policy="lenient")
 
 
 def test_a_file_with_nothing_but_a_judge_of_pairs_is_served(tmp_path: Path) -> None:
@@ -286,7 +286,7 @@ def test_a_file_with_nothing_but_a_judge_of_pairs_is_served(tmp_path: Path) -> N
 def test_the_judges_of_a_configuration_are_those_that_are_there(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     file = tmp_path / "config.yaml"
     file.write_text(CONFIG)
-    pool = judge_pool.select_judges([], [file], tmp_path, Limits(), Metrics())
+    pool = judge_pool.select_judges([], [file], tmp_path, Limits(), metrics=Metrics())
     assert list(pool.pointwise) == ["contains"]
     assert list(pool.pairwise) == []
     assert "judge-pairs.json: no such file" in caplog.text
@@ -298,7 +298,7 @@ def test_the_judges_of_a_configuration_are_those_that_are_there(tmp_path: Path, 
         ("nobody", "choose one of: contains, truth, later, pairs"),
     ):
         with pytest.raises(InputError, match=line):
-            judge_pool.select_judges([name], [file], tmp_path, Limits(), Metrics())
+            judge_pool.select_judges([name], [file], tmp_path, Limits(), metrics=Metrics())
     pool.close()
 
 
@@ -307,7 +307,7 @@ def test_without_names_trained_judges_come_before_rules(tmp_path: Path) -> None:
     (tmp_path / "judges" / "mine" / "judge.json").write_text("{}")
     (tmp_path / "judges" / "pairs").mkdir()
     (tmp_path / "judges" / "pairs" / "judge.json").write_text('{"pairwise": {"compare": "symmetric"}}')
-    pool = judge_pool.select_judges([], [], tmp_path, Limits(), Metrics())
+    pool = judge_pool.select_judges([], [], tmp_path, Limits(), metrics=Metrics())
     assert list(pool.pointwise)[:2] == ["general", "mine"]
     assert list(pool.pairwise) == ["pairs"]
     assert len(set(pool.pointwise)) == len(judge_pool.judge_loading.RULES) + 2
@@ -315,4 +315,4 @@ def test_without_names_trained_judges_come_before_rules(tmp_path: Path) -> None:
         pool.load()
     pool.close()
     with pytest.raises(InputError, match="two judges are called 'mine'"):
-        judge_pool.select_judges(["mine", "elsewhere/mine"], [], tmp_path, Limits(), Metrics())
+        judge_pool.select_judges(["mine", "elsewhere/mine"], [], tmp_path, Limits(), metrics=Metrics())

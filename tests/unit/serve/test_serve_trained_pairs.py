@@ -37,10 +37,10 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def address(results: Path) -> Iterator[str]:
     metrics = Metrics()
-    pool = judge_pool.select_judges(["mirrored", "other"], [], results, LIMITS, metrics)
+    pool = judge_pool.select_judges(["mirrored", "other"], [], results, LIMITS, metrics=metrics)
     assert (list(pool.pointwise), list(pool.pairwise)) == ([], ["mirrored", "other"])
     pool.load()
-    guard = Guard(make_app(pool, LIMITS, metrics), LIMITS, "127.0.0.1", None, metrics)
+    guard = Guard(make_app(pool, LIMITS, metrics), LIMITS, "127.0.0.1", None, metrics=metrics)
     with running(guard, pool, LIMITS) as (address, _):
         yield address
 
@@ -85,6 +85,6 @@ judges:
 scorers: [contains]
 """
     (tmp_path / "config.yaml").write_text(config)
-    assert list(judge_pool.select_judges([], [tmp_path / "config.yaml"], results, LIMITS, Metrics()).pairwise) == []
+    assert list(judge_pool.select_judges([], [tmp_path / "config.yaml"], results, LIMITS, metrics=Metrics()).pairwise) == []
     (results / "judges/mirrored").rename(results / "judges/later")
-    assert list(judge_pool.select_judges([], [tmp_path / "config.yaml"], results, LIMITS, Metrics()).pairwise) == ["later"]
+    assert list(judge_pool.select_judges([], [tmp_path / "config.yaml"], results, LIMITS, metrics=Metrics()).pairwise) == ["later"]

@@ -112,7 +112,7 @@ class School:
         }
         run_time = settings.model_dump(include=set(Tuning.run_time))
         paths = self.folder / "answers.parquet", self.folder / "base.json", self.folder / name, self.folder / f".work-{name}"
-        train_student(spec, *paths, run_time)
+        train_student(spec, *paths[:3], work_folder=paths[3], run_time=run_time)
         return paths[2]
 
     def says(self, student: Path) -> str:

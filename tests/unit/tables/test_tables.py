@@ -59,7 +59,7 @@ def test_null_numbers_stay_null(tmp_path: Path) -> None:
 
 
 def test_the_origin_is_in_the_file(tmp_path: Path) -> None:
-    tables.write(task_frame(), tmp_path / "t.parquet", tables.TASK, SPEC, {"m": "c0ffee"})
+    tables.write(task_frame(), tmp_path / "t.parquet", tables.TASK, SPEC, revisions={"m": "c0ffee"})
     origin = tables.provenance(tmp_path / "t.parquet")
     assert json.loads(origin["spec"]) == SPEC
     assert {**origin, "spec": None, "time": None} == {
@@ -240,8 +240,8 @@ def test_a_table_in_parts_is_the_table(tmp_path: Path) -> None:
         revisions["learnt"] = "late"
         yield whole[1:]
 
-    tables.write(whole, tmp_path / "one.parquet", tables.LABELS, SPEC, {"learnt": "late"})
-    tables.write_parts(parts(), tmp_path / "parts.parquet", tables.LABELS, SPEC, revisions)
+    tables.write(whole, tmp_path / "one.parquet", tables.LABELS, SPEC, revisions={"learnt": "late"})
+    tables.write_parts(parts(), tmp_path / "parts.parquet", tables.LABELS, SPEC, revisions=revisions)
     one, other = (tables.read(tmp_path / f"{name}.parquet", tables.LABELS) for name in ("one", "parts"))
     pd.testing.assert_frame_equal(one, other)
     origins = [tables.provenance(tmp_path / f"{name}.parquet") | {"time": ""} for name in ("one", "parts")]
@@ -253,9 +253,9 @@ def test_parts_that_share_a_key_or_break_off_leave_the_old_table(tmp_path: Path)
     tables.write(label_frame(), path, tables.LABELS, SPEC)
     before = path.read_bytes()
     with pytest.raises(InputError, match=r"l\.parquet: 2 rows repeat the key"):
-        tables.write_parts([label_frame(), label_frame()], path, tables.LABELS, SPEC, {})
+        tables.write_parts([label_frame(), label_frame()], path, tables.LABELS, SPEC, revisions={})
     with pytest.raises(KeyboardInterrupt):
-        tables.write_parts(broken_off(), path, tables.LABELS, SPEC, {})
+        tables.write_parts(broken_off(), path, tables.LABELS, SPEC, revisions={})
     assert path.read_bytes() == before and [file.name for file in tmp_path.iterdir()] == ["l.parquet"]
 
 
@@ -276,7 +276,7 @@ def test_parts_are_let_go(tmp_path: Path) -> None:
             alive.append(weakref.ref(frame))
             yield frame
 
-    tables.write_parts(parts(), tmp_path / "l.parquet", tables.LABELS, SPEC, {})
+    tables.write_parts(parts(), tmp_path / "l.parquet", tables.LABELS, SPEC, revisions={})
     assert len(tables.read(tmp_path / "l.parquet", tables.LABELS)) == 12
 
 

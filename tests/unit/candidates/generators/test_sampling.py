@@ -14,7 +14,7 @@ ROWS = 20_000
 
 
 def draw(seeds: list[int], temperature: float = 1.0, top_p: float = 1.0, step: int = 0) -> torch.Tensor:
-    sampling = PerRowSampling(seeds, 4, 7, temperature, top_p)
+    sampling = PerRowSampling(seeds, 4, 7, temperature, top_p=top_p)
     scores = sampling(torch.zeros(len(seeds), 7 + step, dtype=torch.long), LOGITS.repeat(len(seeds), 1))
     assert (scores == 0).sum(dim=1).tolist() == [1] * len(seeds)
     return scores.argmax(dim=1)

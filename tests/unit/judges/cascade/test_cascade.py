@@ -155,7 +155,7 @@ def labels(frame: pd.DataFrame, judge: str, scores: Sequence[float]) -> pd.DataF
 
 def write(folder: Path, name: str, frame: pd.DataFrame, schema: tables.Schema) -> Path:
     path = folder / f"{name}.parquet"
-    tables.write(frame, path, schema, {"name": name}, {name: "1"})
+    tables.write(frame, path, schema, {"name": name}, revisions={name: "1"})
     return path
 
 

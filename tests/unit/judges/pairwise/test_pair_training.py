@@ -67,7 +67,7 @@ def test_every_pair_has_a_row_and_failed_answers_are_invalid(tmp_path: Path) -> 
         pair_table(tmp_path / "no", []),
     ]
     judge = Longer()
-    compare_pairs(SPEC, parts, tmp_path / "p", judge, tmp_path / "work")
+    compare_pairs(SPEC, parts, tmp_path / "p", judge, folder=tmp_path / "work")
     found = tables.read(tmp_path / "p", tables.PREFERENCES)
     assert found["verdict"].tolist() == ["A", "tie", "A", "invalid"]
     assert found["reason"].tolist()[-1] == FAILED
@@ -77,10 +77,10 @@ def test_every_pair_has_a_row_and_failed_answers_are_invalid(tmp_path: Path) -> 
 
 def test_only_new_pairs_are_compared(tmp_path: Path) -> None:
     parts = [pair_table(tmp_path / "one", ["x", "yy"])]
-    compare_pairs(SPEC, parts, tmp_path / "p", Longer(), tmp_path / "work")
+    compare_pairs(SPEC, parts, tmp_path / "p", Longer(), folder=tmp_path / "work")
     before = tables.read(tmp_path / "p", tables.PREFERENCES)
     judge = Longer()
-    compare_pairs(SPEC, [*parts, pair_table(tmp_path / "two", ["zzz"])], tmp_path / "p", judge, tmp_path / "work")
+    compare_pairs(SPEC, [*parts, pair_table(tmp_path / "two", ["zzz"])], tmp_path / "p", judge, folder=tmp_path / "work")
     after = tables.read(tmp_path / "p", tables.PREFERENCES)
     assert [pair.answer_a for pair in judge.asked] == ["zzz"]
     pd.testing.assert_frame_equal(after.iloc[:2], before)
@@ -89,9 +89,9 @@ def test_only_new_pairs_are_compared(tmp_path: Path) -> None:
 @pytest.mark.parametrize("change", ["spec", "revision"])
 def test_another_judge_compares_everything(tmp_path: Path, change: str) -> None:
     parts = [pair_table(tmp_path / "one", ["x", "yy"])]
-    compare_pairs(SPEC, parts, tmp_path / "p", Longer(), tmp_path / "work")
+    compare_pairs(SPEC, parts, tmp_path / "p", Longer(), folder=tmp_path / "work")
     judge = Longer()
     if change == "revision":
         judge.revisions = {"longer": "2"}
-    compare_pairs(SPEC | ({"seed": 1} if change == "spec" else {}), parts, tmp_path / "p", judge, tmp_path / "work")
+    compare_pairs(SPEC | ({"seed": 1} if change == "spec" else {}), parts, tmp_path / "p", judge, folder=tmp_path / "work")
     assert len(judge.asked) == 2

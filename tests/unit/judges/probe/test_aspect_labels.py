@@ -33,7 +33,7 @@ def label_frame(aspects: list[Any]) -> pd.DataFrame:
 def test_label_survives_a_shard(tmp_path: Path) -> None:
     keys = [str(n) for n in range(len(LABELS))]
     resume.save_shard(tmp_path, {key: label.to_record() for key, label in zip(keys, LABELS, strict=True)})
-    found = resume.run_resumable(keys, keys, pytest.fail, tmp_path, 10)
+    found = resume.run_resumable(keys, keys, pytest.fail, tmp_path, shard_rows=10)
     assert [from_record(values) for values in found[:3]] == LABELS[:3]
     assert from_record(found[3]).raw == "\ufffd" * 3
 
@@ -44,7 +44,7 @@ def test_aspects_survive_a_table(tmp_path: Path) -> None:
     assert tables.read(path, tables.LABELS)["aspects"].tolist() == aspects
     batches = list(tables.read_batches(path, tables.LABELS, 2))
     assert [value for batch in batches for value in batch["aspects"]] == aspects
-    tables.write_parts(batches, tmp_path / "again.parquet", tables.LABELS, {}, {})
+    tables.write_parts(batches, tmp_path / "again.parquet", tables.LABELS, {}, revisions={})
     assert tables.read(tmp_path / "again.parquet", tables.LABELS)["aspects"].tolist() == aspects
 
 
