@@ -428,8 +428,7 @@ def candidate_results() -> Results:
 
 def task_results() -> Results:
     """Questions of the published tasks, from rows of their data sets."""
-    from bert_judge.importers.cells import UnusableRow
-    from bert_judge.tasks.families import make_samples
+    from bert_judge.tasks.families import UnusableRow, make_samples
     from bert_judge.tasks.registry import published_sources
 
     results: dict[str, list[Any]] = {}

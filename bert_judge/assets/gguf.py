@@ -4,7 +4,6 @@ The folder lies in the user's cache, under the hash of the file. transformers re
 slow on a CPU and cannot be saved, and other programs (vLLM, PEFT) need a folder.
 """
 
-import hashlib
 import importlib.util
 import logging
 import os
@@ -60,8 +59,7 @@ def dequantize(file: Path) -> Path:
     Raises:
         InputError: the package `gguf` is missing, or transformers cannot read the file.
     """
-    with file.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    digest = str(tables.file_content(file)["sha256"])
     folder = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "bert-judge" / "gguf" / digest[:16]
     with tables.exclusive(folder, WAIT_SECONDS):
         if not folder.is_dir():

@@ -13,7 +13,7 @@ import yaml
 from bert_judge import tables
 from bert_judge.cli.options import Force, Question, References, Server, ShowConfig, find_columns, model_block, without_none
 from bert_judge.cli.terminal import echo, log, refuse_module
-from bert_judge.importers import plain_rows
+from bert_judge.importers import frameworks
 from bert_judge.labels.score_file import work_folder
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
@@ -25,7 +25,7 @@ BACKENDS = ("hf", "vllm")
 # Columns of `tables.CANDIDATES`; its `reason` is called `failure`, because `score` adds a reason of its own.
 SCHEMA = pa.schema(
     [
-        *(plain_rows.SCHEMA.field(name) for name in ("question", "references", "candidate", "model", "attempt")),
+        *(frameworks.SCHEMA.field(name) for name in ("question", "references", "candidate", "model", "attempt")),
         *(pa.field(name, pa.string()) for name in ("status", "failure", "reasoning")),
         *(pa.field(name, pa.int32()) for name in ("prompt_tokens", "completion_tokens")),
     ]
@@ -65,13 +65,13 @@ def generate(
     if show_config:
         echo(yaml.safe_dump(raw, sort_keys=False, allow_unicode=True), nl=False)
         return
-    plain_rows.open_row_writer(output, output)
+    frameworks.open_row_writer(output, output)
     with tables.claim_output(output, file, force=force), job_log(None, offline=False):
         log("; ".join(f"{role}: {column!r}" for role, column in columns.items()))
         work = work_folder(output)
         answers = pq.read_table(_generate(raw, name, work)).to_pylist()
         rows = [{**row, "failure": row["reason"]} for row in answers]
-        with tables.atomic(output) as temporary, plain_rows.open_row_writer(output, temporary, SCHEMA) as write:
+        with tables.atomic(output) as temporary, frameworks.open_row_writer(output, temporary, SCHEMA) as write:
             write([{column: row[column] for column in SCHEMA.names} for row in rows])
         failed = sum(row["status"] == "error" for row in rows)
         if not failed:

@@ -15,9 +15,8 @@ from bert_judge.cli.terminal import echo, log
 from bert_judge.importers import column_names, frameworks
 from bert_judge.importers.answers import Answer, RecordReader, find_suspicious_input, make_column_reader
 from bert_judge.importers.companion_files import CompanionFiles, JoiningReader, references_by_id
-from bert_judge.importers.frameworks import FRAMEWORKS, ImportStats
+from bert_judge.importers.frameworks import FRAMEWORKS, SCHEMA, ImportStats, write_rows
 from bert_judge.importers.judge_benchmarks import PAIR_COLUMNS, JudgeLMPairReader
-from bert_judge.importers.plain_rows import SCHEMA, write_rows
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import values
 from bert_judge.tables.readers.rows import open_rows

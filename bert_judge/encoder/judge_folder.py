@@ -44,23 +44,20 @@ def write_checksums(folder: Path) -> None:
     """Write the SHA-256 of the files that decide a judge's verdicts, in the format of `sha256sum`; not of its card and records."""
     records = {METRICS, SEEN_ROWS, CHECKSUMS}
     files = sorted(path for path in folder.iterdir() if path.is_file() and path.suffix != ".md" and path.name not in records)
-    text = "".join(f"{_hash_file(path)}  {path.name}\n" for path in files)
+    text = "".join(f"{tables.file_content(path)['sha256']}  {path.name}\n" for path in files)
     (folder / CHECKSUMS).write_text(text, "utf-8")
 
 
 def _verify_checksums(folder: Path) -> None:
     try:
         lines = [line.split("  ", 1) for line in (folder / CHECKSUMS).read_text("utf-8").splitlines()]
-        changed = [name for digest, name in lines if Path(name).name != name or _hash_file(folder / name) != digest]
+        changed = [
+            name for digest, name in lines if Path(name).name != name or tables.file_content(folder / name)["sha256"] != digest
+        ]
     except (OSError, ValueError) as error:
         raise InputError(f"{folder / CHECKSUMS}: {' '.join(str(error).split())[:200]}; download the judge again") from error
     if changed:
         raise InputError(f"{folder / changed[0]}: is not the file that was published; download the judge again")
-
-
-def _hash_file(path: Path) -> str:
-    with path.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def read_metrics(folder: Path) -> dict[str, Any] | None:

@@ -231,10 +231,6 @@ def _check_columns(
             raise InputError(f"{path}: no column {condition.column!r} to filter by; available: {names}; fix the key `where`")
 
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-
 def read_pairs(spec: Mapping[str, Any], path: str | Path) -> pd.DataFrame:
     """Return the pairs of an imported set (`Plan.pairs_spec`) in the schema `tables.PAIRS`, in the file's order.
 
