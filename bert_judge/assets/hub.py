@@ -15,7 +15,7 @@ import huggingface_hub
 from huggingface_hub import constants, errors
 from huggingface_hub.file_download import repo_folder_name
 
-from bert_judge.assets import dataset_files, model_files
+from bert_judge.assets import repository_files
 from bert_judge.runtime.errors import InputError
 
 log = logging.getLogger(__name__)
@@ -37,19 +37,19 @@ def snapshot(repository: str, revision: str | None, remote_code: bool) -> Snapsh
 
     def find_files() -> RemoteFiles:
         commit, sizes = _list_repository("model", repository, revision)
-        names = model_files.select_files(sizes, remote_code)
-        model_files.check_names(names, f"model {repository!r}: its repository")
+        names = repository_files.select_files(sizes, remote_code)
+        repository_files.check_names(names, f"model {repository!r}: its repository")
         return revision, commit, {name: sizes[name] for name in names}
 
     def find_cached(folder: Path) -> list[str]:
-        return model_files.list_model_files(folder, remote_code, str(folder))
+        return repository_files.list_model_files(folder, remote_code, str(folder))
 
     return _snapshot("model", repository, revision, find_files, find_cached=find_cached)
 
 
 def dataset_snapshot(repository: str, revision: str | None, configs: Sequence[str] | None, split: str) -> Snapshot:
     """Download the files of a split, or find them in the local cache if the hub is unreachable."""
-    find_cached = partial(dataset_files.list_split_files, configs=configs, split=split, dataset=f"dataset {repository!r}")
+    find_cached = partial(repository_files.list_split_files, configs=configs, split=split, dataset=f"dataset {repository!r}")
     find_files = partial(list_remote_split, repository, revision, configs, split)
     return _snapshot("dataset", repository, revision, find_files, find_cached=find_cached)
 
@@ -64,12 +64,12 @@ def list_remote_split(repository: str, revision: str | None, configs: Sequence[s
             if first_error is None:
                 raise
             break
-        card: dataset_files.CardConfigs = []
+        card: repository_files.CardConfigs = []
         if "README.md" in sizes:
             readme = huggingface_hub.hf_hub_download(repository, "README.md", repo_type="dataset", revision=commit)
-            card = dataset_files.parse_card_configs(Path(readme).read_text("utf-8", errors="replace"))
+            card = repository_files.parse_card_configs(Path(readme).read_text("utf-8", errors="replace"))
         try:
-            names = dataset_files.select_split_files(sizes, configs, split, card, dataset=f"dataset {repository!r}")
+            names = repository_files.select_split_files(sizes, configs, split, card, dataset=f"dataset {repository!r}")
         except InputError as error:
             # The error of the main branch is more informative than that of the parquet copy.
             first_error = first_error or error

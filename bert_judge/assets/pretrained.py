@@ -16,7 +16,7 @@ from safetensors import SafetensorError, safe_open
 from transformers import CONFIG_MAPPING, AutoModel, AutoModelForSequenceClassification, AutoTokenizer, PreTrainedModel
 from transformers.utils import logging as transformers_logging
 
-from bert_judge.assets import model_files
+from bert_judge.assets import repository_files
 from bert_judge.runtime.errors import InputError
 
 # What transformers, tokenizers and safetensors raise for a file that is not what it should be.
@@ -42,7 +42,7 @@ POOLER = "pooler"
 
 def load_tokenizer(folder: Path) -> Any:
     """Load the tokenizer of a folder. Raises InputError: it is invalid, or the folder holds no complete model."""
-    model_files.list_model_files(folder, remote_code=False, where=str(folder))
+    repository_files.list_model_files(folder, remote_code=False, where=str(folder))
     return _load(AutoTokenizer, folder)
 
 

@@ -35,7 +35,9 @@ def make_reader(
     references = columns.get("references", "")
     if references and references not in source.columns and Path(references).is_file():
         named = {role: column for role, column in columns.items() if role != "references"}
-        joined = JoiningReader(source, Path(references), named, None if by in source.columns else by, is_conversation)
+        joined = JoiningReader(
+            source, Path(references), named, None if by in source.columns else by, is_conversation=is_conversation
+        )
         log(f"references: {references}, joined by {joined.key!r}; candidate: {joined.columns['candidate']!r}")
         return joined, f"the column {joined.columns.get('label')!r}"
 

@@ -186,7 +186,7 @@ def _compare_pairs(judge: NamedJudge, groups: Sequence[Group], work: Path) -> li
         preferences = judge.judge.compare(shard)
         return [{"verdict": each.verdict, "reason": tables.storable(each.reason)} for each in preferences]
 
-    comparisons = iter(resume.run_resumable(pairs, keys, compute, work, PAIR_SHARD_ROWS, "pairs"))
+    comparisons = iter(resume.run_resumable(pairs, keys, compute, work, shard_rows=PAIR_SHARD_ROWS, unit="pairs"))
     judged = []
     for group, of_group in zip(groups, places, strict=True):
         wins: list[list[float]] = [[] for _ in group.answers]

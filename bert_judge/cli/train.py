@@ -14,8 +14,7 @@ import typer
 import yaml
 
 from bert_judge import tables
-from bert_judge.assets.gguf import find_gguf
-from bert_judge.assets.prepare import GENERAL, resolve_model
+from bert_judge.assets.prepare import GENERAL, find_gguf, resolve_model
 from bert_judge.cli.options import (
     Candidate,
     Label,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokenizers import Tokenizer
 
-from bert_judge.assets import model_files
+from bert_judge.assets import repository_files
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables import atomic
 
@@ -46,7 +46,7 @@ class RowTokenizer:
     @classmethod
     def read(cls, folder: Path) -> RowTokenizer:
         """Read the tokenizer that a judge was saved with. Raises InputError: it is invalid, or the model is incomplete."""
-        model_files.list_model_files(folder, remote_code=False, where=str(folder))
+        repository_files.list_model_files(folder, remote_code=False, where=str(folder))
         try:
             settings = json.loads((folder / SETTINGS_FILE).read_text("utf-8"))
             backend = Tokenizer.from_file(str(folder / FILE))

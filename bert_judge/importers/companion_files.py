@@ -66,6 +66,7 @@ class JoiningReader:
         references: Path,
         columns: Mapping[str, str] | None = None,
         with_column: str | None = None,
+        *,
         is_conversation: bool = False,
     ) -> None:
         self.is_conversation = is_conversation

@@ -23,8 +23,8 @@ from scipy.optimize import minimize
 from transformers import AutoTokenizer
 
 from bert_judge import tables
-from bert_judge.assets.model_files import hash_files
 from bert_judge.assets.prepare import Manifest, folder_revision, load_manifest, resolve_model
+from bert_judge.assets.repository_files import hash_files
 from bert_judge.candidates.generators.protocol import Completion, Generator
 from bert_judge.candidates.generators.tokenization import PromptEncoder
 from bert_judge.config.models import HFModel, JudgeTuning

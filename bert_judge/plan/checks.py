@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bert_judge import tasks
-from bert_judge.assets.gguf import find_gguf
-from bert_judge.assets.prepare import local_folder
+from bert_judge.assets.prepare import find_gguf, local_folder
 from bert_judge.config import Attacks, Audit, Config, Dataset, Filter, PairSet
 from bert_judge.config.base import NAMES
 from bert_judge.config.datasets import CONTROLS

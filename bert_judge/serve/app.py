@@ -124,7 +124,9 @@ def make_app(pool: JudgePool, limits: Limits, metrics: Metrics, templates: Mappi
 
     add_protocol = partial(_add_protocol, app, pool, limits)
     add_protocol("decisions", decisions.PATHS[0], parse=partial(decisions.parse, limits), answer=decisions.decide)
-    add_protocol("systemone", decisions.PATHS[1], parse=partial(decisions.parse_system_one, limits), answer=decisions.decide_system_one)
+    add_protocol(
+        "systemone", decisions.PATHS[1], parse=partial(decisions.parse_system_one, limits), answer=decisions.decide_system_one
+    )
     add_protocol("chat", chat.PATH, parse=partial(chat.parse, known_templates, limits), answer=chat.complete)
     return app
 

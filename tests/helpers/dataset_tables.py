@@ -46,7 +46,8 @@ def write_pair(folder: Path, model: str, task: str, rows: list[tuple[str, str, s
 
 def build(folder: Path, spec: dict[str, Any], paths: list[tuple[Path, Path]]) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, Any]]:
     out = [folder / f"{name}.parquet" for name in ("train", "validation", "weak")]
-    build_dataset(spec, [c for c, _ in paths], [label for _, label in paths], *out, folder / "summary.json")
+    outputs = {"validation": out[1], "validation_weak": out[2], "summary": folder / "summary.json"}
+    build_dataset(spec, [c for c, _ in paths], [label for _, label in paths], out[0], **outputs)
     assert "weak_teacher" in spec or tables.read(out[2], tables.DATASET).empty
     return (
         tables.read(out[0], tables.DATASET),

@@ -76,7 +76,7 @@ class PerTaskKind(JudgeKind):
             remaining = remaining[~is_valid]
         labels = pd.concat(decided).sort_index()
         merged = pd.concat([answers[[*KEY, "model"]].assign(judge=spec["judge"]), labels], axis=1)
-        tables.write(merged, output, tables.LABELS, spec, tables.merge_revisions(paths))
+        tables.write(merged, output, tables.LABELS, spec, revisions=tables.merge_revisions(paths))
 
 
 KIND = PerTaskKind()

@@ -13,7 +13,7 @@ from helpers.hub_server import local_hub
 from huggingface_hub import constants
 from typer.testing import CliRunner
 
-from bert_judge.assets import dataset_files
+from bert_judge.assets import repository_files
 from bert_judge.assets.prepare import load_manifest, prepare
 from bert_judge.cli import app
 from bert_judge.runtime.errors import InputError
@@ -109,7 +109,7 @@ NAMED: dict[str, tuple[list[str], list[str] | None, str, list[str]]] = {
 @pytest.mark.parametrize("case", NAMED)
 def test_names_tell_the_split(case: str) -> None:
     names, configs, split, files = NAMED[case]
-    assert dataset_files.select_split_files(names, configs, split, [], dataset="set") == files
+    assert repository_files.select_split_files(names, configs, split, [], dataset="set") == files
 
 
 @pytest.mark.parametrize(
@@ -122,15 +122,15 @@ def test_names_tell_the_split(case: str) -> None:
     ],
 )
 def test_the_readme_tells_the_split(config: str | None, split: str, files: list[str]) -> None:
-    card = dataset_files.parse_card_configs(CARD)
-    assert dataset_files.select_split_files(CARD_FILES, [config] if config else None, split, card, dataset="set") == files
+    card = repository_files.parse_card_configs(CARD)
+    assert repository_files.select_split_files(CARD_FILES, [config] if config else None, split, card, dataset="set") == files
 
 
 @pytest.mark.parametrize(
     "readme", ["", "# No block", "---\nlicense: mit\n---\n", "---\nconfigs: 3\n---\n", "---\n: [\n---\n", "---\n- a\n---"]
 )
 def test_a_readme_without_a_list_of_configurations(readme: str) -> None:
-    assert dataset_files.parse_card_configs(readme) == []
+    assert repository_files.parse_card_configs(readme) == []
 
 
 FAULTS: dict[str, tuple[list[str], list[str] | None, str, str]] = {
@@ -152,7 +152,7 @@ FAULTS: dict[str, tuple[list[str], list[str] | None, str, str]] = {
 def test_a_split_that_cannot_be_told(case: str) -> None:
     names, configs, split, fault = FAULTS[case]
     with pytest.raises(InputError) as told:
-        dataset_files.select_split_files(names, configs, split, [], dataset="dataset 'set'")
+        repository_files.select_split_files(names, configs, split, [], dataset="dataset 'set'")
     assert str(told.value).startswith(f"dataset 'set' {fault}") and "\n" not in str(told.value)
 
 

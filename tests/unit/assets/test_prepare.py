@@ -16,7 +16,7 @@ import pytest
 from helpers.hub_server import local_hub
 from huggingface_hub import constants
 
-from bert_judge.assets import model_files
+from bert_judge.assets import repository_files
 from bert_judge.assets.prepare import load_manifest, prepare
 from bert_judge.runtime.errors import InputError
 
@@ -143,7 +143,7 @@ def test_folders_that_are_no_model(files: dict[str, bytes], expected: str, tmp_p
     ],
 )  # fmt: skip
 def test_wanted(names: list[str], remote_code: bool, expected: list[str]) -> None:
-    assert model_files.select_files(names, remote_code) == expected
+    assert repository_files.select_files(names, remote_code) == expected
 
 
 # --- manifests --------------------------------------------------------------------------------------------------------

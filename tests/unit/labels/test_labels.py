@@ -175,7 +175,7 @@ class Slow:
 
 folder = sys.argv[1]
 spec = {"judge": "j", "model": "m", "task": "t"}
-label_table(spec, f"{folder}/c.parquet", f"{folder}/l.parquet", Slow(), f"{folder}/work", shard_rows=4)
+label_table(spec, f"{folder}/c.parquet", f"{folder}/l.parquet", Slow(), work_folder=f"{folder}/work", shard_rows=4)
 """
 
 

@@ -118,7 +118,7 @@ def work(some):
     return [{"square": item * item, "text": "ü" * item} for item in some]
 
 items = list(range(60))
-results = resume.run_resumable(items, [resume.content_key(item) for item in items], work, sys.argv[1], 2)
+results = resume.run_resumable(items, [resume.content_key(item) for item in items], work, sys.argv[1], shard_rows=2)
 print([(result["square"], result["text"]) for result in results])
 """
 
