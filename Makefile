@@ -77,7 +77,7 @@ lint: $(INSTALLED)-dev
 docs: $(INSTALLED)-docs
 	@echo "==> Building the documentation site"
 	@$(BIN)/mkdocs build --strict --quiet
-	@echo "==> The site: build/site/index.html"
+	@echo "==> The site: build/site/index.html; its search needs a server: $(BIN)/mkdocs serve"
 
 licences: $(INSTALLED)-test
 	@$(BIN)/python -c 'import importlib.metadata as m; [print(d.name, d.version, d.metadata.get("License-Expression") or \
