@@ -1,4 +1,4 @@
-"""Time that Snakemake takes to plan the paper's grid, its number of jobs, and the jobs that a 37th model adds.
+"""Time that Snakemake takes to plan the paper's grid, its number of jobs, here and on SLURM, and the jobs that a 37th model adds.
 
     python benchmarks/planning_time.py [--configfile configs/paper.yaml] [--runs 3] [--limit 20]
 
@@ -12,6 +12,7 @@ a job of another model is planned.
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import re
 import resource
@@ -20,9 +21,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -32,6 +35,8 @@ STATS = re.compile(r"^([a-z_0-9]+) +(\d+)$", re.MULTILINE)
 OUTPUTS = re.compile(r"^results/\S+", re.MULTILINE)
 NEW = "a-37th-model"
 # Jobs that are about all models.
+# They run on the login node, or are no jobs.
+NOT_SUBMITTED = ("prepare_asset", "all", "total")
 SUMMARIES = ("Standings", "Standings as CSV, Markdown, LaTeX and SVG", "Report")
 
 
@@ -61,6 +66,25 @@ def planned(folder: Path, config: str) -> Planned:
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     jobs = {rule: int(count) for rule, count in STATS.findall(text.partition("Job stats:")[2])}
     return Planned(wall, used.ru_utime + used.ru_stime - before, jobs, text)
+
+
+def submissions(jobs: Mapping[str, int], summary: str, profile: Mapping[str, Any]) -> Counter[str]:
+    """Return the SLURM jobs of a grid by the name of their group or rule.
+
+    Jobs of a group share as many submissions as `group-components` allows; its name may have that of the model, which is the folder
+    of a job's only output.
+
+    Args:
+        jobs: planned jobs per rule.
+        summary: Snakemake's table of all outputs.
+    """
+    groups, components = profile["groups"], profile["group-components"]
+    counts = Counter({rule: count for rule, count in jobs.items() if rule not in {*groups, *NOT_SUBMITTED}})
+    outputs = [line.split("\t")[:3] for line in summary.splitlines() if line.startswith("results/")]
+    members = Counter((groups[rule], Path(path).parent.name) for path, _, rule in outputs if rule in groups)
+    for (group, _), count in members.items():
+        counts[group] += math.ceil(count / components[group])
+    return counts
 
 
 def with_another_model(config: Path, target: Path) -> None:
@@ -110,6 +134,10 @@ def main() -> None:
         best = min(runs, key=lambda run: run.wall)
         print(f"{chosen.configfile.name}: jobs of the whole grid")
         show(best.jobs)
+        profile = yaml.safe_load((folder / "profiles" / "slurm" / "config.yaml").read_text("utf-8"))
+        jobs = submissions(best.jobs, snakemake(folder, "--summary", "--configfile", "grid.yaml"), profile)
+        print(f"SLURM jobs with the profile `slurm`: {jobs.total():,}")
+        show(jobs)
         load = os.getloadavg()[0]
         print(f"planned in {best.wall:.1f} s (processor {best.processor:.1f} s), the fastest of {len(runs)}; load {load:.1f}")
         print(f"{pretend_all_is_made(folder, 'grid.yaml'):,} results taken for made")
