@@ -100,7 +100,9 @@ def label_batches(judge, model):
     def exists(task):
         return Path(f"results/labels/{judge}/{model}/{task}.parquet").exists()
 
-    return batches.plan_label_batches(PLAN, judge, model, required_tables("labels"), folder, exists if loads_fast else None)
+    return batches.plan_label_batches(
+        PLAN, judge, model, required_tables("labels"), folder=folder, exists=exists if loads_fast else None
+    )
 
 
 def find_batch(wildcards):
