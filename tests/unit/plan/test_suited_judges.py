@@ -105,7 +105,7 @@ def test_the_first_valid_verdict_decides(tmp_path: Path, monkeypatch: pytest.Mon
         output = f"results/labels/{judge}/ada/gsm8k_test.parquet"
         block = resolved.config.judges[judge].model_dump(mode="json")
         files = {"candidates": "answers.parquet"} | ({"labels": list(inputs)} if inputs else {})
-        label_job(resolved.labels_spec(judge, "ada", "gsm8k_test"), files, output, block, lambda: None)
+        label_job(resolved.labels_spec(judge, "ada", "gsm8k_test"), files, output, block, check_device=lambda: None)
         return tables.read(output, tables.LABELS)
 
     members = {name: write(name) for name in ("math_verify",)}
