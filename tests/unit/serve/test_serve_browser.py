@@ -196,6 +196,7 @@ def test_a_judge_reads_the_conversation_and_a_person_sees_the_image(browser: Bro
     page.on("request", lambda request: asked.append(request.post_data_json["question"]) if request.method == "POST" else None)
     pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="
     (tmp_path / "flag.png").write_bytes(base64.b64decode(pixel))
+    page.get_by_text("Conversation or image").click()
     page.set_input_files("#image", tmp_path / "flag.png")
     expect(page.locator("#picture")).to_be_visible()
     page.fill("#history", "User: Capital of France?\nAssistant: Paris.")
