@@ -129,7 +129,7 @@ def train(
             _publish(folder, output, work, None, force)
         else:
             _train(raw, name, output, work, force)
-    command = f"bert-judge serve --judge {output}" if is_pairs else f"bert-judge score FILE --judge {output}"
+    command = f"bert-judge {'compare' if is_pairs else 'score'} FILE --judge {output}"
     echo(f"{output}: the judge, its card README.md and its metrics; {command}")
 
 

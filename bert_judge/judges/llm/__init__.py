@@ -109,7 +109,7 @@ class LLMKind(registry.JudgeKind):
     name = "llm"
     config = LLMJudgeConfig
     prompt_files = ("prompts.yaml",)
-    training_version = 5
+    training_version = 6
     counts_training = True
     mem_mb, minutes = 2000, 720
 

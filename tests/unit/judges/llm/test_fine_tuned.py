@@ -15,7 +15,7 @@ from transformers import AutoTokenizer
 
 from bert_judge.assets.prepare import load_manifest, prepare
 from bert_judge.judges.fine_tuned import Calibration, PromptWriter, explanation, parse_explanation, use_bare_prompts
-from bert_judge.judges.llm.fine_tuned import DEFAULTS, FineTunedJudge
+from bert_judge.judges.llm.fine_tuned import DEFAULTS, FineTunedJudge, write_example
 from bert_judge.judges.prompted import RenderedCandidate
 from bert_judge.judges.protocol import Row
 from bert_judge.runtime import resume
@@ -148,3 +148,17 @@ def test_calibration_of_pairs_is_symmetric() -> None:
     probabilities = np.log([[0.7, 0.1, 0.2], [0.1, 0.7, 0.2]])
     calibrated = Calibration(0.7, 0.4)(probabilities)
     np.testing.assert_allclose(calibrated[0], calibrated[1][[1, 0, 2]])
+
+
+@pytest.mark.parametrize(
+    ("label", "aspects", "expected"),
+    [
+        (1.0, {}, ("yes", "")),
+        (0.0, {"grade": 2.0}, ("no", "Grade: 2")),
+        (0.6, {"quality": 8.5}, ("yes", "Grade: 8.5")),
+        (1.0, {"tone": 4.0, "depth": 2.0}, ("yes", "")),
+    ],
+)
+def test_a_single_aspect_is_learned_as_a_grade(writer: PromptWriter, label: float, aspects: Any, expected: tuple[str, str]) -> None:
+    prompt, *text = write_example(writer, ROW, label, aspects)
+    assert tuple(text) == expected and prompt.endswith("Verdict:\n")
