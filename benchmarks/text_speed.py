@@ -106,7 +106,7 @@ def parts(rows: timing.Rows) -> Mapping[str, Callable[[], object]]:
     references = [[reference] for reference in rows.references]
     columns = rows.questions, *normalize_inputs(rows.questions, references, rows.candidates)
     contains = LexicalJudge({"metric": "contains", "extract": ["full_text"]})
-    judged = [Row(str(i), 0, "m", *row) for i, row in enumerate(zip(rows.questions, references, rows.candidates, strict=True))]
+    judged = [Row(str(i), 0, "m", rows.questions[i], tuple(references[i]), rows.candidates[i]) for i in range(len(references))]
     return {
         "normalised inputs": lambda: normalize_inputs(rows.questions, references, rows.candidates),
         "rules": lambda: [decide(*row) for row in zip(*columns, strict=True)],

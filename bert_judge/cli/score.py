@@ -32,6 +32,7 @@ from bert_judge.cli.options import (
     model_block,
     without_none,
 )
+from bert_judge.cli.remote_files import use_copies
 from bert_judge.cli.terminal import console, echo, format_interval, format_number, format_percent, log, make_table, progress
 from bert_judge.importers.answers import NO_REFERENCE, RecordReader, SkippedRecord, find_suspicious_input
 from bert_judge.importers.companion_files import CompanionFiles, JoiningReader
@@ -106,18 +107,21 @@ def score(
         if known_wrong is not None:
             _check_known_wrong(known_wrong, judges, columns, max_accepted)
 
-    judge_file(
-        file,
-        output,
-        lambda: find_judges(judge or [], threshold, policy),
-        columns=columns,
-        by=by,
-        prefix=prefix,
-        force=force,
-        check=check,
-        is_conversation=conversation,
-        top_share=top_percent,
-    )
+    def run(file: Path, output: Path | None) -> None:
+        judge_file(
+            file,
+            output,
+            lambda: find_judges(judge or [], threshold, policy),
+            columns=columns,
+            by=by,
+            prefix=prefix,
+            force=force,
+            check=check,
+            is_conversation=conversation,
+            top_share=top_percent,
+        )
+
+    use_copies(file, output, run, force=force)
 
 
 def write_example(path: Path) -> Path:
