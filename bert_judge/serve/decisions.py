@@ -29,6 +29,8 @@ ABILITY = (
     '"correct" and "incorrect", about a JSON object with question, references and candidate'
 )
 PATHS = ("/v1/decisions", "/v1/systemone")
+# The search for the roles of fields takes more than linear time.
+MAX_FIELDS = 200
 # Names of a question that a judge can answer.
 NAMES = ("correct", "is_correct", "correctness")
 # Options of a choice; the first one is chosen for a correct answer. Only the first two pairs say by themselves what is asked.
@@ -168,6 +170,8 @@ def _read_state(state: Any) -> RowBody:
             _reject("state", "its text is not JSON")
     if not isinstance(state, Mapping) or not state:
         _reject("state", "send a JSON object")
+    if (count := _count_fields(state)) > MAX_FIELDS:
+        raise RequestRejected(413, f"state: has {count:,} fields, limit {MAX_FIELDS}; remove some")
     fields: dict[str, Any] = {}
     for name, value in state.items():
         # LangSmith and others write {"inputs": {"question": …}, "outputs": {"answer": …}}.
@@ -185,6 +189,16 @@ def _read_state(state: Any) -> RowBody:
     except ValidationError as error:
         first = error.errors()[0]
         _reject(f"state.{'.'.join(map(str, first['loc']))}", first["msg"])
+
+
+def _count_fields(state: Mapping[str, Any]) -> int:
+    """Return the number of keys of an object and of all objects in it."""
+    count, objects = 0, [state]
+    while objects:
+        members = objects.pop()
+        count += len(members)
+        objects += [value for value in members.values() if isinstance(value, Mapping)]
+    return count
 
 
 def _answer(question: Question, label: Label) -> dict[str, Any]:

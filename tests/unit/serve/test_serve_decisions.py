@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 
 from bert_judge.judges.llm import KIND, LLMJudgeConfig
 from bert_judge.judges.registry import LoadContext
-from bert_judge.serve.decisions import ABILITY
+from bert_judge.serve.decisions import ABILITY, MAX_FIELDS
 from bert_judge.serve.limits import Limits
 
 STATE = {"question": "Capital of France?", "references": ["Paris", "Paname"], "candidate": "Paris"}
@@ -156,6 +156,15 @@ def test_a_state_has_the_limits_of_a_body(references: list[Any]) -> None:
     with client(limits=Limits(rate=0, references=3, rows=1)) as http:
         answer = http.post("/v1/systemone", json={"state": json.dumps(state | {"more": [0] * 100}), "questions": NOUL})
         assert answer.status_code == 413 and "more than 19 values" in answer.text
+
+
+@pytest.mark.parametrize("is_nested", [False, True])
+def test_a_state_of_many_fields_is_refused_before_their_roles_are_sought(is_nested: bool) -> None:
+    fields = {f"model answer {number}": "x" for number in range(MAX_FIELDS)}
+    state = STATE | ({"more": {"deeper": fields}} if is_nested else fields)
+    with client() as http:
+        answer = http.post("/v1/systemone", json={"state": state, "questions": NOUL})
+        assert answer.status_code == 413 and f"fields, limit {MAX_FIELDS}" in answer.text
 
 
 @pytest.mark.parametrize("api", ["decisions", "system_one"])
