@@ -173,5 +173,5 @@ def test_a_real_model_ranks_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_the_example_is_served(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
-    pool = select_judges([], [JUDGES], tmp_path, Limits(), Metrics())
+    pool = select_judges([], [JUDGES], tmp_path, Limits(), metrics=Metrics())
     assert (list(pool.pointwise), list(pool.pairwise)) == (["grades"], ["better"])

@@ -15,9 +15,12 @@ from scipy.special import logit
 from test_cli_score import run, write
 
 from bert_judge.assets.prepare import GENERAL_FOLDER, folder_revision
+from bert_judge.integrations import label_texts, load_judge
 from bert_judge.judges.bert.judge import BERTJudge
 from bert_judge.labels.score_file import work_folder
 from bert_judge.plan.configuration import parse
+from bert_judge.serve.judge_pool import select_judges
+from bert_judge.serve.limits import Limits, Metrics
 
 WORDS = ["Paris", "Größe", "東京", "42"]
 
@@ -308,4 +311,12 @@ def test_a_real_model_is_found_again_by_the_name_of_its_package(tmp_path: Path) 
     write(tmp_path / "few.jsonl", rows(4))
     scored = run("score", "few.jsonl", "--judge", "mine", "-o", "scored.jsonl")
     assert scored.exit_code == 0, scored.output
-    assert all(0 < json.loads(line)["score"] < 1 for line in (tmp_path / "scored.jsonl").read_text("utf-8").splitlines())
+    scores = [json.loads(line)["score"] for line in (tmp_path / "scored.jsonl").read_text("utf-8").splitlines()]
+    assert all(0 < score < 1 for score in scores)
+    # Also in Python, and a server finds it beside another judge.
+    first, judge = rows(1)[0], load_judge(str(tmp_path / "mine"))
+    texts = {"questions": [first["question"]], "references": [[first["gold"]]], "candidates": [first["response"]]}
+    # In other company the last bits of bfloat16 differ.
+    assert label_texts(judge, **texts)[0].score == pytest.approx(scores[0], abs=0.02)
+    served = select_judges([str(tmp_path / "mine"), "contains"], [], tmp_path, Limits(), metrics=Metrics())
+    assert list(served.pointwise) == ["mine", "contains"]

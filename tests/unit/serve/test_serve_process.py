@@ -279,7 +279,7 @@ def test_the_policy_of_a_server_is_that_of_its_judges(tmp_path: Path, monkeypatc
 def test_a_file_with_nothing_but_a_judge_of_pairs_is_served(tmp_path: Path) -> None:
     file = tmp_path / "judges.yaml"
     file.write_text("judges:\n  longer: {kind: pairwise, rule: longer}\n")
-    pool = judge_pool.select_judges([], [file], tmp_path, Limits(), Metrics())
+    pool = judge_pool.select_judges([], [file], tmp_path, Limits(), metrics=Metrics())
     assert (list(pool.pointwise), list(pool.pairwise)) == ([], ["longer"])
 
 

@@ -55,7 +55,11 @@ def test_a_judge_is_a_folder_that_scores(judge: Path) -> None:
     metrics = json.loads((judge / "metrics.json").read_text())
     assert metrics["validation"]["n"] == 16 and metrics["training"]["steps"] == 16
     # The adapter names no folder of this machine but the base model's own name.
-    assert json.loads((judge / "adapter_config.json").read_text())["base_model_name_or_path"] == load_base(judge)["base"]
+    adapter = json.loads((judge / "adapter_config.json").read_text())
+    assert adapter["base_model_name_or_path"] == load_base(judge)["base"]
+    # What vLLM reads: low-rank matrices only, of a rank that it takes by default, and the template of the prompts.
+    assert (adapter["peft_type"], adapter["bias"], adapter["modules_to_save"], adapter["use_dora"]) == ("LORA", "none", None, False)
+    assert adapter["r"] <= 16 and AutoTokenizer.from_pretrained(judge).chat_template
 
 
 def load_base(judge: Path) -> dict[str, Any]:
