@@ -380,11 +380,13 @@ def write_card(
         "training loss": f"{statistics['loss']:.4f} (mean over the run, verdicts and explanations only)",
         "calibration": f"slope {card.calibration.slope:.3f}, offset {card.calibration.offset:.3f}, fitted on held-out questions",
     }
-    subject = "decides which of two answers is better" if card.kind == "pairwise" else "compares answers with references"
+    subject, command = "compares answers with references", "score"
+    if card.kind == "pairwise":
+        subject, command = "decides which of two answers is better", "compare"
     write_model_card(
         folder,
         title=name,
-        introduction=f"A language model, fine-tuned as a judge that {subject}. `bert-judge score FILE --judge FOLDER` uses it.",
+        introduction=f"A language model, fine-tuned as a judge that {subject}. `bert-judge {command} FILE --judge FOLDER` uses it.",
         sections={
             "Training": markdown_table(("training", ""), facts.items()),
             "Evaluation": f"On {result['n']:g} held-out rows, on which it was calibrated too:\n\n{metrics_table(result)}",

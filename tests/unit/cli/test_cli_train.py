@@ -293,6 +293,13 @@ def test_a_language_model_becomes_a_judge(tmp_path: Path, pairs: bool) -> None:
     assert "held_out" in json.loads((tmp_path / "mine" / "metrics.json").read_text("utf-8"))
     if pairs:
         assert "consistency" in done.stdout and "longer" in done.stdout
+        assert "bert-judge compare FILE --judge mine" in done.stdout
+        assert "bert-judge compare FILE" in (tmp_path / "mine" / "README.md").read_text("utf-8")
+        few = write(tmp_path / "few.jsonl", lines[:2])
+        compared = run("compare", few, "--judge", tmp_path / "mine")
+        assert compared.exit_code == 0, compared.output
+        verdicts = [json.loads(line)["verdict"] for line in (tmp_path / "few.compared.jsonl").read_text("utf-8").splitlines()]
+        assert len(verdicts) == 2 and set(verdicts) <= {"A", "B", "tie", "inconsistent"}
         return
     scored = run("score", file, "--judge", tmp_path / "mine", "-o", "scored.jsonl")
     assert scored.exit_code == 0, scored.output
