@@ -28,7 +28,7 @@ class Waiting(Exact):
 
 if __name__ == "__main__":
     judge = Waiting(Path(sys.argv[1]))
-    server.select_judges = lambda _, __, ___, limits, metrics: JudgePool(
+    server.select_judges = lambda _, __, ___, limits, *, metrics, policy: JudgePool(
         {"exact": pointwise("exact", lambda: judge, limits, metrics)}
     )
     with job_log(None):
