@@ -36,13 +36,15 @@ def load(folder: Path, longest: int, dtypes: list[str], pairs: list[list[str]]) 
     models = {f"PyTorch, {dtype}": model("torch", dtype=getattr(torch, dtype)) for dtype in dtypes}
     if torch.cuda.is_available():
         return models
-    if importlib.util.find_spec("openvino"):
+    # Both extras bring optimum, without which sentence-transformers uses neither.
+    has_optimum = importlib.util.find_spec("optimum") is not None
+    if has_optimum and importlib.util.find_spec("openvino"):
         # OpenVINO's own choice of precision: bfloat16 where the CPU has it.
         models["OpenVINO"] = model("openvino")
         # Another one, because quantising changes the model.
         calibrate(model("openvino"), folder, pairs)
         models["OpenVINO, int8"] = model("openvino", file_name="openvino/openvino_model_qint8_quantized.xml")
-    if importlib.util.find_spec("onnxruntime"):
+    if has_optimum and importlib.util.find_spec("onnxruntime"):
         models["ONNX, float32"] = model("onnx")
         export_optimized_onnx_model(models["ONNX, float32"], "O3", str(folder))
         models["ONNX, float32, O3"] = model("onnx", file_name="onnx/model_O3.onnx")

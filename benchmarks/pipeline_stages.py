@@ -3,8 +3,8 @@
     BERT_JUDGE_DATA=… python benchmarks/pipeline_stages.py [--judge general] [--rows 6000] [--rounds 2] [--batch-tokens N …]
 
 Stages: normalised text, lexical features (in one process and in several), trees, tokenisation, encoder. The encoder also reads rows
-of 200 tokens each, whose rate is given as a share of the machine's fastest matrix multiplication too. Beside a GPU, all stages but
-the encoder run on the CPU. Every stage runs once before the clock.
+of 32, 200 and 512 tokens each, whose rates are given as shares of the machine's fastest matrix multiplication too. Beside a GPU,
+all stages but the encoder run on the CPU. Every stage runs once before the clock.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from bert_judge.runtime.hardware import best_dtype
 from bert_judge.text.answer_text import normalize_inputs
 from bert_judge.text.features import FeatureExtractor
 
-LENGTH, WORD_IDS = 200, (1_000, 30_000)
+LENGTHS, BATCHED_LENGTH = (32, 200, 512), 200
+WORD_IDS = (1_000, 30_000)
 # Rows that one process computes features for: enough to time, few enough not to wait for.
 SINGLE_PROCESS_ROWS = 2_000
 
@@ -43,7 +44,7 @@ def main() -> None:
     single, several = FeatureExtractor(1), FeatureExtractor(torch.get_num_threads())
     features = several.extract(rows.questions, references, candidates)
     encoded = encoder.encode(rows.questions, candidates, first)
-    fixed = random_rows(options.rows)
+    fixed = {length: random_rows(options.rows, length) for length in LENGTHS}
     part = slice(min(SINGLE_PROCESS_ROWS, options.rows))
     whole = rows.questions, rows.references, rows.candidates
     ways = {
@@ -53,13 +54,15 @@ def main() -> None:
         "trees": lambda: stacker.predict_tree_logits(judge.trees, features),
         "tokenise": lambda: encoder.encode(rows.questions, candidates, first),
         "encoder": lambda: engine.logits(encoded),
-        f"encoder, {LENGTH} tokens a row": lambda: engine.logits(fixed),
+        **{f"encoder, {length} tokens a row": lambda rows=rows: engine.logits(rows) for length, rows in fixed.items()},
         "whole judge, every row read": lambda: reader.predict(*whole),
         "whole judge, early exit": lambda: judge.predict(*whole),
     }
     for size in options.batch_tokens:
         other = BERTJudge(options.judge, batch_tokens=size).engine
-        ways[f"encoder, {LENGTH} tokens a row, batches of {size} tokens"] = lambda other=other: other.logits(fixed)
+        ways[f"encoder, {BATCHED_LENGTH} tokens a row, batches of {size} tokens"] = lambda other=other: other.logits(
+            fixed[BATCHED_LENGTH]
+        )
     print(f"{timing.machine()}; {os.cpu_count()} cores\njudge: {options.judge}, {engine.choice.backend}, {engine.choice.precision}")
     tokens = np.mean([len(row.ids) for row in encoded])
     print(f"{len(rows.labels)} rows of {len(timing.FILES)} files, {tokens:.0f} tokens each on average\n", flush=True)
@@ -69,16 +72,19 @@ def main() -> None:
     counts = {name: part.stop if "1 process" in name else options.rows for name in ways}
     print(timing.table(("stage", "rows/s"), [[name, f"{counts[name] / time.wall:.0f}"] for name, time in times.items()]))
     weights = sum(p.numel() for name, p in judge.checkpoint.model.named_parameters() if "encoder.layer" in name and p.ndim > 1)
-    rate = 2 * weights * LENGTH * options.rows / min(time.wall for name, time in times.items() if f"{LENGTH} tokens" in name)
     ceiling = timing.matmul_rate(torch.device(engine.device), getattr(torch, best_dtype(engine.device)))
-    print(f"\nencoder, {LENGTH} tokens a row: {rate / 1e9:.0f} GFLOPS, {rate / ceiling:.0%} of {ceiling / 1e9:.0f}")
+    print()
+    for length in LENGTHS:
+        seconds = min(time.wall for name, time in times.items() if f" {length} tokens a row" in name)
+        rate = 2 * weights * length * options.rows / seconds
+        print(f"encoder, {length} tokens a row: {rate / 1e9:.0f} GFLOPS, {rate / ceiling:.0%} of {ceiling / 1e9:.0f}")
 
 
-def random_rows(n: int) -> list[EncodedRow]:
-    """Distinct rows of `LENGTH` tokens."""
-    ids = np.random.default_rng(0).integers(*WORD_IDS, (n, LENGTH)).tolist()
-    half = (0,) * (LENGTH // 2)
-    return [EncodedRow(tuple(row), half + (1,) * (LENGTH - len(half)), truncated=False) for row in ids]
+def random_rows(n: int, length: int) -> list[EncodedRow]:
+    """Distinct rows of `length` tokens."""
+    ids = np.random.default_rng(0).integers(*WORD_IDS, (n, length)).tolist()
+    half = (0,) * (length // 2)
+    return [EncodedRow(tuple(row), half + (1,) * (length - len(half)), truncated=False) for row in ids]
 
 
 if __name__ == "__main__":
