@@ -102,7 +102,7 @@ def test_a_command_that_needs_an_extra_names_it_in_one_line(tmp_path: Path, comm
 def test_every_extra_that_a_line_names_brings_the_package(monkeypatch: pytest.MonkeyPatch, module: str) -> None:
     lines = [f"{line.split(';')[0]}; extra == '{extra}'" for extra, of_extra in EXTRAS.items() for line in of_extra]
     monkeypatch.setattr(importlib.metadata, "requires", lambda _: lines)
-    package = {"sklearn": "scikit-learn"}.get(module, module)
+    package = {"sklearn": "scikit-learn"}.get(module, module.replace("_", "-"))
     assert any(line.startswith(package) for line in EXTRAS[EXTRA_OF[module]])
     assert not any(line.startswith(package) for line in PROJECT["dependencies"])
     assert f"add the extra {EXTRA_OF[module]}: pip install " in (describe_missing(f"{module}.part") or "")
