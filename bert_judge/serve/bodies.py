@@ -32,6 +32,12 @@ class RowBody(Body):
     def list_references(self) -> list[str]:
         return [self.references] if isinstance(self.references, str) else self.references
 
+    @property
+    def characters(self) -> int:
+        """The number of characters that a judge reads: question and answer once per reference."""
+        references = self.list_references()
+        return (len(self.question) + len(self.candidate)) * max(1, len(references)) + sum(map(len, references))
+
     def to_item(self, needs_references: bool) -> Row | Label:
         """Return the input of a judge, as for a row of a file; an invalid label if there is nothing to judge."""
         record = {"question": self.question, "references": self.references, "candidate": self.candidate}
@@ -63,6 +69,11 @@ class PairBody(Body):
 
     def list_references(self) -> list[str]:
         return [self.references] if isinstance(self.references, str) else self.references
+
+    @property
+    def characters(self) -> int:
+        """The number of characters that a judge reads."""
+        return len(self.question) + len(self.answer_a) + len(self.answer_b) + sum(map(len, self.list_references()))
 
     def to_item(self) -> Pair:
         """Return the input of a pairwise judge, with finished reasoning removed from the answers."""
@@ -234,3 +245,9 @@ def check_items(name: str, items: Sequence[RowBody | PairBody], limits: Limits) 
                     413,
                     f"{name}.{index}.{part}: {len(text):,} characters, limit {limits.text_characters:,}; shorten the text",
                 )
+        if item.characters > limits.row_characters:
+            raise RequestRejected(
+                413,
+                f"{name}.{index}: {item.characters:,} characters, limit {limits.row_characters:,}, and question and answer count "
+                "once per reference; shorten them, or send fewer references",
+            )

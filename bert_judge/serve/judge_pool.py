@@ -91,15 +91,12 @@ def pairwise(name: str, load: Callable[[], PairJudge], limits: Limits, metrics: 
 
 
 def _pair_cost(pair: PairBody) -> int:
-    characters = len(pair.question) + len(pair.answer_a) + len(pair.answer_b) + sum(map(len, pair.list_references()))
     # Both orders are encoded.
-    return 2 * (characters + ROW_OVERHEAD)
+    return 2 * (pair.characters + ROW_OVERHEAD)
 
 
 def _row_cost(row: RowBody) -> int:
-    references = row.list_references()
-    # The encoder processes question and answer once per reference.
-    return (len(row.question) + len(row.candidate) + ROW_OVERHEAD) * max(1, len(references)) + sum(map(len, references))
+    return row.characters + ROW_OVERHEAD * max(1, len(row.list_references()))
 
 
 def _get(judges: Mapping[str, BatcherT], name: str | None, kind: str) -> BatcherT:

@@ -16,6 +16,8 @@ class Limits:
         rows: maximum rows or pairs per request.
         text_characters: maximum length of a question, reference or answer.
         references: maximum references per row.
+        row_characters: maximum characters that a judge reads of a row; question and answer count once per reference. Other clients
+            wait for a row to its end.
         queue_rows, queue_characters: maximum rows, and their characters, waiting for one judge; above, a client may have one
             request there.
         round_characters: maximum characters per batch of a judge; about four make a token.
@@ -31,6 +33,7 @@ class Limits:
     rows: int = 1000
     text_characters: int = 100_000
     references: int = 100
+    row_characters: int = 400_000
     queue_rows: int = 20_000
     queue_characters: int = 64_000_000
     round_characters: int = 65_536

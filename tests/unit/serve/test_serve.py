@@ -124,8 +124,10 @@ def test_a_broken_body_gets_one_line(body: bytes, status: int, line: str) -> Non
         ({"text_characters": 50}, {"rows": [row(), row("x" * 51)]}, "rows.1.candidate: 51 characters"),
         ({"text_characters": 50}, row("x", ["y" * 51]), "rows.0.references: 51 characters"),
         ({"references": 2}, row("x", ["a", "b", "c"]), "3 references"),
+        ({"row_characters": 50}, {"rows": [row(), row("x" * 15, ["a", "b", "c"])]}, "rows.1: "),
         ({"rows": 3}, {"pairs": [PAIR] * 4}, "pairs: 4, limit 3"),
         ({"text_characters": 50}, {**PAIR, "answer_b": "x" * 51}, "pairs.0.answer_b: 51 characters"),
+        ({"row_characters": 50}, {**PAIR, "answer_b": "x" * 49}, "pairs.0: "),
     ],
 )
 def test_what_is_too_large_is_refused(limits: dict[str, Any], body: dict[str, Any], line: str) -> None:
