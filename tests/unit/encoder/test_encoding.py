@@ -7,6 +7,7 @@ import torch
 from helpers import tiny_models
 from hypothesis import given
 from hypothesis import strategies as st
+from tokenizers import Encoding
 
 from bert_judge.config import Input
 from bert_judge.encoder import checkpoint
@@ -39,6 +40,27 @@ def test_tags_are_the_published_prompt_tokenised_whole(backbones: dict[str, Path
     whole = encoder.tokenizer.source(f"<|question|>{ROW[0]}{prompt}" if question else prompt)["input_ids"]
     assert list(row.ids) == whole
     assert not row.truncated
+
+
+def test_each_text_is_tokenised_once(backbones: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder = row_encoder(backbones["bert"], format="pair")
+    texts: list[str] = []
+
+    class Backend:
+        def encode_batch_fast(self, batch: list[str], add_special_tokens: bool) -> list[Encoding]:
+            texts.extend(batch)
+            return backend.encode_batch_fast(batch, add_special_tokens=add_special_tokens)
+
+        def encode(self, *arguments: str, **options: bool) -> Encoding:
+            return backend.encode(*arguments, **options)
+
+    backend = encoder._backend
+    rows = [("Which town?", answer, reference) for answer in ("Paris.", "It is Lyon.") for reference in ("Paris", "City of Light")]
+    questions, answers, references = (list(column) for column in zip(*rows, strict=True))
+    expected = [encoder.encode([question], [answer], [reference])[0] for question, answer, reference in rows]
+    monkeypatch.setattr(RowEncoder, "_backend", Backend())
+    assert encoder.encode(questions, answers, references) == expected
+    assert sorted(texts) == sorted({*questions, *answers, *references})
 
 
 @pytest.mark.parametrize("architecture", ["bert", "modernbert", "deberta-v2", "roberta", "mpnet"])
