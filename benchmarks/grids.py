@@ -95,8 +95,12 @@ def write(folder: Path, size: Size) -> None:
 
 def stages(folder: Path) -> dict[str, list[Job]]:
     """The jobs of a grid by their rule, in the order in which they can run."""
+    # Specs hash the task file, which the configuration names relative to its folder.
     with contextlib.chdir(folder):
-        made = plan.build_plan(yaml.safe_load(Path("config.yaml").read_text()))
+        return _plan_stages(plan.build_plan(yaml.safe_load(Path("config.yaml").read_text())))
+
+
+def _plan_stages(made: plan.Plan) -> dict[str, list[Job]]:
     answers, scores = "results/candidates/{}/{}.parquet", "results/scores/{}/{}.parquet"
     verdicts = "results/labels/{}/{}/{}.parquet"
     questions = "results/tasks/{}.parquet"
