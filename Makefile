@@ -113,7 +113,8 @@ $(INSTALLED)-smollm2: weights.lock
 	@echo "==> Installing the frameworks (a few minutes the first time)"
 	@$(FRAMEWORKS)/python -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
 	print(*(name for name in project["dependencies"] if not name.startswith("math-verify")), \
-	*(name for extra in ("train", "hub", "llm", "frameworks") for name in project["optional-dependencies"][extra]), "lighteval", "pytest", "pytest-socket", sep="\n")' >.venv-frameworks/packages.txt
+	*(name for extra in ("train", "hub", "llm", "remote", "frameworks") for name in project["optional-dependencies"][extra] \
+	if not name.startswith("bert-judge[")), "lighteval", "pytest", "pytest-socket", sep="\n")' >.venv-frameworks/packages.txt
 	@$(FRAMEWORKS)/python -m pip install --quiet --no-compile -r .venv-frameworks/packages.txt -c constraints.txt
 	@$(FRAMEWORKS)/python -m pip install --quiet --no-compile --no-deps -e .
 	@$(PYTHON) -m venv .venv-frameworks/deepeval
