@@ -110,9 +110,8 @@ def _plan_stages(made: plan.Plan) -> dict[str, list[Job]]:
         return Job(script, made_of, named, tables.canonical(spec), f"{next(iter(named.values()))}.log", {"judges": JUDGES})
 
     def label_jobs() -> list[Job]:
-        inputs = {(m, t): {"candidates": answers.format(m, t), "table": questions.format(t)} for m, t in made.score_tables}
         return [
-            job("label", inputs[m, t], verdicts.format(judge, m, t), made.labels_spec(judge, m, t))
+            job("label", made.label_inputs(judge, m, t), verdicts.format(judge, m, t), made.labels_spec(judge, m, t))
             for judge in JUDGES
             for m, t in made.score_tables
         ]
@@ -144,7 +143,7 @@ def _plan_stages(made: plan.Plan) -> dict[str, list[Job]]:
             job(
                 "build_report",
                 {"standings": list(standings.values()), "scores": score_tables}
-                | {key: [] for key in ("audit", "attacks", "cascades", "pairs", "students", "fitted", "judges", "probes")},
+                | {key: [] for key in ("audit", "attacks", "cascades", "ranks", "students", "judges")},
                 "results/report.html",
                 made.report_spec(),
             )
