@@ -183,7 +183,7 @@ def test_answers_of_another_model_are_not_reused(
 
 
 def test_model_is_not_loaded_if_all_answers_are_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: Any) -> None:
+    def full(*_: Any, **__: Any) -> None:
         raise OSError("the disk is full")
 
     task_table(tmp_path / "task.parquet")
