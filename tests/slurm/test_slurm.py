@@ -98,7 +98,7 @@ def test_a_new_model_submits_its_own_jobs_and_the_summaries(cluster: Cluster, ru
     assert sorted(job.rule for job in cluster.jobs(run)) == [
         "rule_build_report",
         "rule_build_standings",
-        "rule_label_encoder_wildcards_encoder_middling_mini_test",
         "rule_light-middling_label_simulate_candidates",
         "rule_scores-middling_build_scores",
+        "rule_trained-middling_label_encoder",
     ]
