@@ -106,13 +106,15 @@ def compare(
     with tables.claim_output(output, file, force=force):
         reference = judge_loading.find_judge(judge)
         reader = _make_reader(answers, source, columns, reference.needs_references, conversation)
-        groups, is_in_one_row = _read_groups(source, reader)
+        groups, is_in_one_row, left_out = _read_groups(source, reader)
         loaded, work = reference.load(), work_folder(output)
         judged = (_compare_pairs if reference.kind.compares_pairs else _score_answers)(loaded, groups, work)
-        _write(source, output, (_describe_rows if is_in_one_row else _describe_answers)(groups, judged))
+        cells = (_describe_rows if is_in_one_row else _describe_answers)(groups, judged)
+        _write(source, output, {**cells, **{number: {"reason": reason} for number, reason in left_out.items()}})
         resume.clear(work)
     _report(groups, judged)
-    echo(f"{output}: {sum(len(group.answers) for group in groups):,} answers to {len(groups):,} questions")
+    skipped = f"; {len(left_out):,} rows are left out" if left_out else ""
+    echo(f"{output}: {sum(len(group.answers) for group in groups):,} answers to {len(groups):,} questions{skipped}")
 
 
 def _make_reader(
@@ -136,16 +138,18 @@ def _make_reader(
     return read_pair
 
 
-def _read_groups(source: RowFile, reader: RecordReader) -> tuple[list[Group], bool]:
-    """Return the answers to each question, and whether those of a group are in one row."""
+def _read_groups(source: RowFile, reader: RecordReader) -> tuple[list[Group], bool, dict[int, str]]:
+    """Return the answers to each question, whether those of a group are in one row, and why other rows are left out."""
     rows: list[list[Answer]] = []
-    for _, record in source.records():
+    left_out: dict[int, str] = {}
+    for number, (_, record) in enumerate(source.records()):
         try:
             rows.append(list(reader(record)))
-        except (SkippedRecord, values.UnreadableCell):
+        except (SkippedRecord, values.UnreadableCell) as error:
             rows.append([])
+            left_out[number] = str(error)
     if any(len(answers) > 1 for answers in rows):
-        return [Group(answers, [number]) for number, answers in enumerate(rows) if answers], True
+        return [Group(answers, [number]) for number, answers in enumerate(rows) if answers], True, left_out
     groups: dict[tuple[str, tuple[str, ...]], Group] = {}
     for number, answers in enumerate(rows):
         for answer in answers:
@@ -154,7 +158,7 @@ def _read_groups(source: RowFile, reader: RecordReader) -> tuple[list[Group], bo
             group.rows.append(number)
     if all(len(group.answers) < 2 for group in groups.values()):
         raise InputError(f"{source.path}: no question has two answers to compare")
-    return list(groups.values()), False
+    return list(groups.values()), False, left_out
 
 
 def _score_answers(judge: NamedJudge, groups: Sequence[Group], work: Path) -> list[Judged]:
@@ -232,7 +236,7 @@ def _describe_answers(groups: Sequence[Group], judged: Sequence[Judged]) -> dict
 
 
 def _write(source: RowFile, output: Path, cells: Mapping[int, Mapping[str, Any]]) -> None:
-    """Write the rows of a file with new cells; a row without any is not to be judged and gets empty ones."""
+    """Write the rows of a file with new cells; those that a row does not have are empty. The first row has all of them."""
     names = list(next(iter(cells.values())))
     check_new_columns(source.path, source.columns, names)
     number = 0

@@ -1,9 +1,8 @@
 """Files on object storage (s3://…, gs://…): copied to this machine, and the output copied back when it is finished."""
 
-import hashlib
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from bert_judge.cli.terminal import log
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.outputs import atomic
+from bert_judge.runtime.program import program
 
 # A path on the command line has lost one of the two slashes. One letter is a drive of Windows.
 _URL = re.compile(r"(?P<scheme>[a-z][a-z0-9+]+):/+(?P<rest>.+)")
@@ -22,11 +22,13 @@ def find_url(path: Path | None) -> str | None:
     return f"{match['scheme']}://{match['rest']}" if match else None
 
 
-def use_copies(file: Path, output: Path | None, run: Callable[[Path, Path | None], object], *, force: bool) -> None:
+def use_copies(
+    file: Path, output: Path | None, run: Callable[[Path, Path | None], object], *, settings: Sequence[object], force: bool
+) -> None:
     """Run on copies of a file and an output where these are URLs, and copy the finished output.
 
     The copies are in a folder of their own in the user's cache, so that a repeated call continues an interrupted one; a file that
-    has changed since has another folder.
+    has changed since has another folder, and so has a call with other settings, which decide what is written.
 
     Raises:
         InputError: the storage is not installed, not reached, or does not have the file; the output exists, or has no name.
@@ -40,7 +42,7 @@ def use_copies(file: Path, output: Path | None, run: Callable[[Path, Path | None
     storage = _open_storage(target) if target else None
     if target and storage and storage[0].exists(storage[1]) and not force:
         raise InputError(f"{target}: exists; choose another output, or replace it with --force")
-    version = ""
+    version = "" if source else str(file.stat().st_mtime_ns) if file.is_file() else ""
     if source:
         remote, path = _open_storage(source)
         try:
@@ -48,7 +50,7 @@ def use_copies(file: Path, output: Path | None, run: Callable[[Path, Path | None
         except OSError as error:
             raise InputError(f"{source}: {error or 'cannot be read'}") from error
     cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
-    folder = cache / "bert-judge" / "remote" / hashlib.sha256(f"{file}\0{output}\0{version}".encode()).hexdigest()[:16]
+    folder = cache / "bert-judge" / "remote" / resume.content_key(program(), str(file), str(output), version, repr(settings))
     (folder / "input").mkdir(parents=True, exist_ok=True)
     if source:
         local = folder / "input" / file.name

@@ -121,7 +121,8 @@ def score(
             top_share=top_percent,
         )
 
-    use_copies(file, output, run, force=force)
+    choices = (judge, threshold, policy, sorted(columns.items()), by, conversation, top_percent, prefix, known_wrong, max_accepted)
+    use_copies(file, output, run, settings=choices, force=force)
 
 
 def write_example(path: Path) -> Path:

@@ -184,13 +184,13 @@ class Tally:
         self.surest: list[tuple[float, int, Row, Sequence[Label]]] = []
         shape = (len(judges),)
         fields = [
-            ("model", np.int16),
-            ("group", np.int16),
+            ("model", np.int32),
+            ("group", np.int32),
             ("question", np.uint64),
             ("truth", np.int8),
             ("verdicts", np.int8, shape),
+            ("attempted", np.int8, shape),
         ]
-        fields.append(("attempted", np.int8, shape))
         self._chunks = [np.empty(0, np.dtype(fields))]
 
     def add(

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from bert_judge import tasks
+from bert_judge.assets.prepare import GENERAL
 from bert_judge.config.validation import entries, listed_tasks, strings
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.package_data import read_yaml
 from bert_judge.tasks.registry import published_sources
 
-GENERAL = "general"
 # Name of the judge that chooses another for each task.
 SUITED = "suited"
 

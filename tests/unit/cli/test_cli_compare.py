@@ -86,6 +86,13 @@ def test_two_answers_in_a_row(judge: str, expected: list[tuple[str, ...]]) -> No
     assert all(words in reason for (reason,), (*_, words) in zip(cells("p.compared.jsonl", "reason"), expected, strict=True))
 
 
+def test_an_answer_that_cannot_be_read_says_why() -> None:
+    write(Path("a.jsonl"), [*ROWS[:3], {**ROWS[3], "answer": {"k": [1, {"z": 2}]}}])
+    done = run("compare", "a.jsonl", "--judge", "contains")
+    assert done.stdout.endswith("a.compared.jsonl: 3 answers to 1 questions; 1 rows are left out\n")
+    assert cells("a.compared.jsonl", "rank", "score", "reason")[3] == (None, None, "is {'k': [1, {'z': 2}]}; give a text")
+
+
 def test_several_answers_of_judgelm_in_a_row() -> None:
     write(Path("s.jsonl"), [JUDGELM])
     assert run("compare", "s.jsonl", "--judge", "j.yaml:longer").exit_code == 0

@@ -23,8 +23,8 @@ def storage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MemoryF
     storage.rm("/answers", recursive=True)
 
 
-def score_files(*arguments: str) -> Result:
-    return CliRunner().invoke(app, ["score", *arguments, "--judge", "contains"])
+def score_files(*arguments: str, judge: str = "contains") -> Result:
+    return CliRunner().invoke(app, ["score", *arguments, "--judge", judge])
 
 
 def copies(tmp_path: Path) -> list[Path]:
@@ -66,6 +66,18 @@ def test_a_repeated_call_continues(storage: MemoryFileSystem, tmp_path: Path, mo
     monkeypatch.setattr(score, "judge_file", fail)
     assert score_files(SOURCE, "-o", TARGET).exit_code == 0
     assert storage.exists("/answers/scored.csv") and copies(tmp_path) == []
+
+
+def test_another_judge_does_not_continue(storage: MemoryFileSystem, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError("the network is down")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MemoryFileSystem, "put_file", fail)
+        assert score_files(SOURCE, "-o", TARGET).exit_code != 0
+    assert score_files(SOURCE, "-o", TARGET, judge="exact_match").exit_code == 0
+    # "It is Paris." contains the reference, but is not it.
+    assert b",correct," not in storage.cat("/answers/scored.csv")
 
 
 def test_a_file_that_has_changed_is_scored_anew(storage: MemoryFileSystem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
