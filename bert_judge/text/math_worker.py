@@ -199,11 +199,15 @@ def _serve(connection: Connection, seconds: float) -> None:
     # The parser builds its tables with the first expression, which must not count as time of the first answer.
     comparer.compare(["$\\frac{1}{2}$"], "$0.5$")
     connection.send_bytes(b"ready")
+    worker = os.getpid()
     while True:
         child = os.fork()
         if not child:
             if sys.platform == "linux":
                 ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+            if os.getppid() != worker:
+                # It died before the child asked to die with it.
+                os._exit(1)
             _compare_chunks(connection, comparer, seconds)
         if code := os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
             connection.send_bytes(json.dumps(code).encode())

@@ -114,6 +114,8 @@ def test_a_worker_killed_by_another_process_costs_no_row_unless_it_happens_again
             assert verifier._process is not None
             verifier._process.kill()
             verifier._process.wait()
+            # The child that compares dies with it, and then the pipe is closed.
+            assert connection.poll(10)
             return connection
 
         end_worker(verifier, signal.SIGKILL)
