@@ -42,7 +42,8 @@ def make_reader(
         return joined, f"the column {joined.columns.get('label')!r}"
 
     def remedy(role: str) -> str:
-        return f"set --{role} COLUMN{' or --references FILE, a second file with the same ids' if role == 'references' else ''}"
+        companion = " or --references FILE, a second file with the same ids" if role == "references" else ""
+        return f"set {column_names.column_option(role)} COLUMN{companion}"
 
     required = column_names.REQUIRED if needs_references else ("candidate",)
     detected = column_names.detect_columns(file, source.columns, columns, required, sample=source.sample, remedy=remedy)

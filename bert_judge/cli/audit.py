@@ -15,7 +15,7 @@ from bert_judge.assets.prepare import GENERAL
 from bert_judge.cli.options import (
     Candidate,
     DataFolder,
-    Model,
+    ModelColumn,
     Question,
     References,
     Settings,
@@ -27,6 +27,7 @@ from bert_judge.cli.options import (
 )
 from bert_judge.cli.terminal import log
 from bert_judge.config import files as config_files
+from bert_judge.importers.column_names import column_option
 from bert_judge.runtime.errors import InputError
 
 RUN_FOLDER = Path("results/audit")
@@ -48,7 +49,7 @@ def audit(
     question: Question = None,
     references: References = None,
     candidate: Candidate = None,
-    model: Model = None,
+    model: ModelColumn = None,
     cores: Annotated[int | None, typer.Option(min=1, help="Of CONFIG: CPU cores to use; default: all of this machine.")] = None,
     settings: Settings = None,
     data: DataFolder = None,
@@ -64,7 +65,7 @@ def audit(
     is_file = config_files.is_table(source)
     if foreign := of_config if is_file else of_file:
         kind = "configurations" if is_file else "files of answers"
-        raise InputError(f"--{next(iter(foreign))}: is for {kind}, and {source} is none; leave it out")
+        raise InputError(f"{column_option(next(iter(foreign)))}: is for {kind}, and {source} is none; leave it out")
     sheets = labels or []
     if is_file:
         columns = without_none(question=question, references=references, candidate=candidate, model=model)

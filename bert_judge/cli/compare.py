@@ -12,7 +12,7 @@ import typer
 from bert_judge import tables
 from bert_judge.assets.prepare import GENERAL
 from bert_judge.cli.answer_reader import make_reader
-from bert_judge.cli.options import Candidate, Conversation, Force, Model, Question, References, without_none
+from bert_judge.cli.options import Candidate, Conversation, Force, ModelColumn, Question, References, without_none
 from bert_judge.cli.terminal import console, echo, format_number, format_percent, make_table
 from bert_judge.importers import column_names
 from bert_judge.importers.answers import NO_REFERENCE, Answer, RecordReader, SkippedRecord, parse_question
@@ -84,7 +84,7 @@ def compare(
     question: Question = None,
     references: References = None,
     candidate: Candidate = None,
-    model: Model = None,
+    model: ModelColumn = None,
     conversation: Conversation = False,
     force: Force = False,
 ) -> None:

@@ -61,7 +61,9 @@ References = Annotated[
     ),
 ]
 Candidate = Annotated[str | None, typer.Option("--candidate", metavar="COLUMN", help="Name of the column with the model's answer.")]
-Model = Annotated[str | None, typer.Option("--model", metavar="COLUMN", help="Name of the column with the model's name.")]
+ModelColumn = Annotated[
+    str | None, typer.Option("--model-column", metavar="COLUMN", help="Name of the column with the model's name.")
+]
 Label = Annotated[
     str | None, typer.Option("--label", metavar="COLUMN", help="Name of the label column, if it is not auto-detected.")
 ]

@@ -21,7 +21,7 @@ from bert_judge.cli.options import (
     Force,
     Judges,
     Label,
-    Model,
+    ModelColumn,
     Policy,
     Question,
     References,
@@ -35,6 +35,7 @@ from bert_judge.cli.options import (
 from bert_judge.cli.remote_files import use_copies
 from bert_judge.cli.terminal import console, echo, format_interval, format_number, format_percent, log, make_table, progress
 from bert_judge.importers.answers import NO_REFERENCE, RecordReader, SkippedRecord, find_suspicious_input
+from bert_judge.importers.column_names import column_option
 from bert_judge.importers.companion_files import CompanionFiles, JoiningReader
 from bert_judge.importers.frameworks import NEEDS_REFERENCES, AnswerFile, convert_to_rows, open_answers
 from bert_judge.judges import registry
@@ -73,7 +74,7 @@ def score(
     question: Question = None,
     references: References = None,
     candidate: Candidate = None,
-    model: Model = None,
+    model: ModelColumn = None,
     label: Label = None,
     by: Annotated[str | None, typer.Option(help="Column of a category: prints the accuracy in each of its values too.")] = None,
     conversation: Conversation = False,
@@ -148,7 +149,7 @@ def label(
     question: Question = None,
     references: References = None,
     candidate: Candidate = None,
-    model: Model = None,
+    model: ModelColumn = None,
     force: Force = False,
 ) -> None:
     """Label a file of answers with a teacher: append label_verdict, label_score and label_reason, for use by `train`."""
@@ -364,7 +365,7 @@ def _next_step(tally: Tally, judges: Sequence[judge_loading.NamedJudge], file: P
         if len(set(truth)) < 2 or len(set(questions)) < 2:
             continue
         start = {} if judge.folder == GENERAL_FOLDER else {"from": str(judge.folder)}
-        options = " ".join(f"--{name} {shlex.quote(value)}" for name, value in {**start, **columns}.items())
+        options = " ".join(f"{column_option(role)} {shlex.quote(value)}" for role, value in {**start, **columns}.items())
         command = f"bert-judge train {name} -o my-judge {options}".rstrip()
         return f"{len(truth):,} answers have a label; 20 adapt {judge.name} to answers like these, in seconds: {command}"
     if labelled:

@@ -18,7 +18,7 @@ from bert_judge.assets.prepare import GENERAL, find_gguf, resolve_model
 from bert_judge.cli.options import (
     Candidate,
     Label,
-    Model,
+    ModelColumn,
     Question,
     References,
     ShowConfig,
@@ -62,7 +62,7 @@ def train(
     question: Question = None,
     references: References = None,
     candidate: Candidate = None,
-    model: Model = None,
+    model: ModelColumn = None,
     show_config: ShowConfig = False,
     force: Annotated[
         bool, typer.Option("--force", help="Replace an existing judge, and keep one that is no better than a rule.")

@@ -83,6 +83,11 @@ class _Table:
             self.notices[f"{self.path}: the {role} is {column!r}, not {' or '.join(map(repr, others))}{reason}"] = None
 
 
+def column_option(role: str) -> str:
+    """Return the option that names the column of a role; `--model` names a model, as in `bert-judge generate`."""
+    return "--model-column" if role == "model" else f"--{role}"
+
+
 def detect_columns(
     path: Path,
     columns: Sequence[str],
@@ -91,7 +96,7 @@ def detect_columns(
     *,
     with_label: bool = False,
     sample: Sequence[Record] = (),
-    remedy: Callable[[str], str] = "set --{} COLUMN".format,
+    remedy: Callable[[str], str] = lambda role: f"set {column_option(role)} COLUMN",
 ) -> dict[str, str]:
     """Return role → column of a file, `a.b` for the key `b` of the objects in column `a`.
 

@@ -71,6 +71,7 @@ def test_a_file_is_audited_in_two_calls(answers: Path, tmp_path: Path) -> None:
         (["answers.csv", "--labels", "answers.audit/labels.csv"], "every round overwrites files in that folder"),
         (["answers.csv", "--set", "audit={size: 40}"], "--set: is for configurations, and answers.csv is none"),
         (["mine.yaml", "--judge", "general"], "--judge: is for files of answers, and mine.yaml is none"),
+        (["mine.yaml", "--model-column", "system"], "--model-column: is for files of answers, and mine.yaml is none"),
         (["answers.csv", "--judge", "nobody"], "--judge nobody: no such folder"),
     ],
 )

@@ -690,9 +690,9 @@ def test_labels_are_offered_to_adapt_the_judge(tmp_path: Path) -> None:
         {"question": f"{n}?", "gold": "Paris", "answer": "Paris" if n % 2 else "Rome", "mine": n % 2, "note": n} for n in range(4)
     ]
     file = write(tmp_path / "a.csv", rows)
-    done = run("score", file, "--label", "mine", "-o", "b.csv")
+    done = run("score", file, "--label", "mine", "--model-column", "note", "-o", "b.csv")
     offer = "4 answers have a label; 20 adapt general to answers like these, in seconds: bert-judge train"
-    assert f"{offer} {file} -o my-judge --label mine" in done.stderr
+    assert f"{offer} {file} -o my-judge --model-column note --label mine" in done.stderr
     # A rule learns nothing from labels, and one class says nothing.
     with_rule = run("score", file, "--label", "mine", "-o", "c.csv", "--judge", "contains").stderr
     assert "bert-judge train" not in with_rule and f"next: bert-judge certify {file} --judge NAME" in with_rule
