@@ -1,7 +1,7 @@
 """Hooks of MkDocs, which builds the site with `make docs`: pages that are generated, and links that only work in the repository.
 
-Generated are the first page (README.md), a page per command, the reference of the configuration, the model card of `general` and
-the notebook.
+Generated are the first page (README.md), a page per command, the reference of the configuration, the families of attacks, the model
+card of `general` and the notebook.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import typer
 from typer.main import get_command
 
 from bert_judge.cli import GROUPS, app
+from bert_judge.perturbations.attacks import FAMILIES
 
 ROOT = Path(__file__).parents[1]
 CARD = "bert_judge/judges/bert/general/README.md"
@@ -38,12 +39,22 @@ def generated_pages() -> dict[str, str | bytes]:
         "index.md": (ROOT / "README.md").read_text("utf-8"),
         "card.md": (ROOT / CARD).read_text("utf-8").partition("\n---\n")[2],
         "configuration_reference.md": f"# Configuration reference\n\n{reference.reference()}",
+        "attack_families.md": attack_families(),
         "commands/index.md": command_index(),
         **{f"commands/{name}.md": command_page(name) for commands in GROUPS.values() for name in commands},
     }
     notebook = json.loads((ROOT / NOTEBOOK).read_text("utf-8"))
     pages["from_csv_to_plot.md"] = "\n\n".join(notebook_parts(notebook, pages))
     return pages
+
+
+def attack_families() -> str:
+    """Return the page with a table of all attacks and one of all benign perturbations."""
+    parts = ["# Attack families", "What each family of [attacks](attacks.md) is, and where it was described first."]
+    for kind, heading in (("attack", "Attacks: incorrect"), ("benign_perturbation", "Benign perturbations: correct")):
+        rows = [f"| {f.theme} | `{f.name}` | {f.description} | {f.source} |" for f in FAMILIES.values() if f.kind == kind]
+        parts += [f"## {heading}", "\n".join(["| theme | family | description | source |", "|---|---|---|---|", *rows])]
+    return "\n\n".join(parts) + "\n"
 
 
 def command_index() -> str:

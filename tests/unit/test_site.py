@@ -12,6 +12,7 @@ import yaml
 from typer.main import get_command
 
 from bert_judge.cli import COMMANDS, app
+from bert_judge.perturbations.attacks import FAMILIES
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,6 +26,14 @@ def test_the_page_of_a_command_has_all_its_options(name: str) -> None:
     options = {option for member in members for parameter in member.params for option in parameter.opts if option.startswith("-")}
     assert page.startswith(f"# bert-judge {name}\n")
     assert {option for option in options if f"`{option}`" not in page} == set()
+
+
+def test_the_page_of_the_attacks_has_every_family() -> None:
+    page = site_pages.attack_families()
+    lines = [f"| {family.theme} | `{family.name}` | {family.description} | {family.source} |" for family in FAMILIES.values()]
+    assert len(lines) > 80 and [line for line in lines if page.count(line) != 1] == []
+    attacks, benign = (page.index(name) for name in ("`gibberish`", "`typing_error`"))
+    assert page.index("## Attacks") < attacks < page.index("## Benign") < benign
 
 
 def test_every_page_is_in_the_navigation() -> None:
