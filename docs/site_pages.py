@@ -1,12 +1,13 @@
 """Hooks of MkDocs, which builds the site with `make docs`: pages that are generated, and links that only work in the repository.
 
-Generated are the first page (README.md), a page per command, the reference of the configuration, the families of attacks, the model
-card of `general` and the notebook.
+Generated are the first page (README.md), a page per command, the reference of the configuration, the families of attacks, the files
+of real answers, the model card of `general` and the notebook.
 """
 
 from __future__ import annotations
 
 import base64
+import csv
 import json
 import re
 import textwrap
@@ -40,6 +41,7 @@ def generated_pages() -> dict[str, str | bytes]:
         "card.md": (ROOT / CARD).read_text("utf-8").partition("\n---\n")[2],
         "configuration_reference.md": f"# Configuration reference\n\n{reference.reference()}",
         "attack_families.md": attack_families(),
+        "real_answers_files.md": real_answers_files(),
         "commands/index.md": command_index(),
         **{f"commands/{name}.md": command_page(name) for commands in GROUPS.values() for name in commands},
     }
@@ -55,6 +57,18 @@ def attack_families() -> str:
         rows = [f"| {f.theme} | `{f.name}` | {f.description} | {f.source} |" for f in FAMILIES.values() if f.kind == kind]
         parts += [f"## {heading}", "\n".join(["| theme | family | description | source |", "|---|---|---|---|", *rows])]
     return "\n\n".join(parts) + "\n"
+
+
+def real_answers_files() -> str:
+    """Return the page with the table of docs/real_answers.csv."""
+    header, *rows = csv.reader((ROOT / "docs" / "real_answers.csv").read_text("utf-8").splitlines())
+    text = "# Files of real answers\n\nWhere the [real answers](real_answers.md) come from.\n\n"
+    lines = [header, ["---"] * len(header), *([_linked(cell) for cell in row] for row in rows)]
+    return text + "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _linked(cell: str) -> str:
+    return re.sub(r"https://github\.com/([\w./-]+\w)", r"[\1](\g<0>)", _cell(cell))
 
 
 def command_index() -> str:

@@ -36,6 +36,16 @@ def test_the_page_of_the_attacks_has_every_family() -> None:
     assert page.index("## Attacks") < attacks < page.index("## Benign") < benign
 
 
+def test_the_page_of_the_real_answers_has_every_file_and_its_licence() -> None:
+    lines = site_pages.real_answers_files().splitlines()[4:]
+    assert {line.count(" | ") for line in lines} == {6} and lines[1] == "| --- | --- | --- | --- | --- | --- | --- |"
+    source = "[openai/grade-school-math](https://github.com/openai/grade-school-math), 3101c7d50724"
+    assert (
+        f"| gsm8k.yaml | gsm8k_gpt3.parquet | 2788 | GSM8K; GPT-3 6B and 175B, fine-tuned | rule, final number | {source} | MIT |"
+        in lines
+    )
+
+
 def test_every_page_is_in_the_navigation() -> None:
     text = (ROOT / "mkdocs.yml").read_text("utf-8")
     listed = set(re.findall(r"[\w/]+\.md", text))
