@@ -1,7 +1,7 @@
 """Hooks of MkDocs, which builds the site with `make docs`: pages that are generated, and links that only work in the repository.
 
-Generated are the first page (README.md), a page per command, the reference of the configuration, the families of attacks, the files
-of real answers, the model card of `general` and the notebook.
+Generated are the first page (README.md), a page per command, the reference of the configuration, the families of attacks, the kinds
+of augmented rows, the files of real answers, the model card of `general` and the notebook.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ import typer
 from typer.main import get_command
 
 from bert_judge.cli import GROUPS, app
+from bert_judge.config.datasets import DEFAULT_SHARES
 from bert_judge.perturbations.attacks import FAMILIES
+from bert_judge.perturbations.augmentation import KINDS
 
 ROOT = Path(__file__).parents[1]
 CARD = "bert_judge/judges/bert/general/README.md"
@@ -41,6 +43,7 @@ def generated_pages() -> dict[str, str | bytes]:
         "card.md": (ROOT / CARD).read_text("utf-8").partition("\n---\n")[2],
         "configuration_reference.md": f"# Configuration reference\n\n{reference.reference()}",
         "attack_families.md": attack_families(),
+        "augmentation.md": augmentation_kinds(),
         "real_answers_files.md": real_answers_files(),
         "commands/index.md": command_index(),
         **{f"commands/{name}.md": command_page(name) for commands in GROUPS.values() for name in commands},
@@ -57,6 +60,13 @@ def attack_families() -> str:
         rows = [f"| {f.theme} | `{f.name}` | {f.description} | {f.source} |" for f in FAMILIES.values() if f.kind == kind]
         parts += [f"## {heading}", "\n".join(["| theme | family | description | source |", "|---|---|---|---|", *rows])]
     return "\n\n".join(parts) + "\n"
+
+
+def augmentation_kinds() -> str:
+    """Return the page with a table of the kinds of augmented rows, from their docstrings."""
+    text = "# Data augmentation\n\nThe rows of [each kind](judges.md#data-augmentation), and its share in `augment: default`.\n\n"
+    rows = [f"| `{name}` | {str(kind.__doc__).splitlines()[0]} | {DEFAULT_SHARES[name]} |\n" for name, kind in KINDS.items()]
+    return text + "".join(["| kind | row | share |\n|---|---|---|\n", *rows])
 
 
 def real_answers_files() -> str:

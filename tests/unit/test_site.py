@@ -12,6 +12,7 @@ import yaml
 from typer.main import get_command
 
 from bert_judge.cli import COMMANDS, app
+from bert_judge.config.datasets import DEFAULT_SHARES
 from bert_judge.perturbations.attacks import FAMILIES
 
 ROOT = Path(__file__).parents[2]
@@ -44,6 +45,14 @@ def test_the_page_of_the_real_answers_has_every_file_and_its_licence() -> None:
         f"| gsm8k.yaml | gsm8k_gpt3.parquet | 2788 | GSM8K; GPT-3 6B and 175B, fine-tuned | rule, final number | {source} | MIT |"
         in lines
     )
+
+
+def test_the_page_of_the_augmentation_has_every_kind() -> None:
+    page = site_pages.augmentation_kinds()
+    named = re.findall(r"^\| `(\w+)` \| [A-Z].*\. \| [\d.]+ \|$", page, re.MULTILINE)
+    assert sorted(named) == sorted(DEFAULT_SHARES) and "| `denied` | A denied reference. | 0.03 |" in page
+    section = (ROOT / "docs" / "judges.md").read_text("utf-8").partition("### Data augmentation")[2].partition("###")[0]
+    assert [name for name in named if f"`{name}`" not in section] == []
 
 
 def test_every_page_is_in_the_navigation() -> None:
