@@ -428,7 +428,8 @@ def candidate_results() -> Results:
 
 def task_results() -> Results:
     """Questions of the published tasks, from rows of their data sets."""
-    from bert_judge.tasks.families import UnusableRow, make_samples
+    from bert_judge.tables.readers.values import SkippedRecord
+    from bert_judge.tasks.families import make_samples
     from bert_judge.tasks.registry import published_sources
 
     results: dict[str, list[Any]] = {}
@@ -438,7 +439,7 @@ def task_results() -> Results:
         for row in content["rows"]:
             try:
                 results.setdefault(source["family"], []).append(make_samples(source, row))
-            except UnusableRow as error:
+            except SkippedRecord as error:
                 results.setdefault(source["family"], []).append(str(error))
     return results
 

@@ -15,7 +15,7 @@ from bert_judge.cli.answer_reader import make_reader
 from bert_judge.cli.options import Candidate, Conversation, Force, ModelColumn, Question, References, without_none
 from bert_judge.cli.terminal import console, echo, format_number, format_percent, make_table
 from bert_judge.importers import column_names
-from bert_judge.importers.answers import NO_REFERENCE, Answer, RecordReader, SkippedRecord, parse_question
+from bert_judge.importers.answers import NO_REFERENCE, Answer, RecordReader, parse_question
 from bert_judge.importers.frameworks import AnswerFile, open_answers
 from bert_judge.importers.judge_benchmarks import JudgeLMReader
 from bert_judge.judges.protocol import Pair, Row, invalid
@@ -145,7 +145,7 @@ def _read_groups(source: RowFile, reader: RecordReader) -> tuple[list[Group], bo
     for number, (_, record) in enumerate(source.records()):
         try:
             rows.append(list(reader(record)))
-        except (SkippedRecord, values.UnreadableCell) as error:
+        except (values.SkippedRecord, values.UnreadableCell) as error:
             rows.append([])
             left_out[number] = str(error)
     if any(len(answers) > 1 for answers in rows):

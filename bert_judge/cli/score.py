@@ -34,7 +34,7 @@ from bert_judge.cli.options import (
 )
 from bert_judge.cli.remote_files import use_copies
 from bert_judge.cli.terminal import console, echo, format_interval, format_number, format_percent, log, make_table, progress
-from bert_judge.importers.answers import NO_REFERENCE, RecordReader, SkippedRecord, find_suspicious_input
+from bert_judge.importers.answers import NO_REFERENCE, RecordReader, find_suspicious_input
 from bert_judge.importers.column_names import column_option
 from bert_judge.importers.companion_files import CompanionFiles, JoiningReader
 from bert_judge.importers.frameworks import NEEDS_REFERENCES, AnswerFile, convert_to_rows, open_answers
@@ -291,7 +291,7 @@ def _check_rows(file: Path, source: RowFile, reader: RecordReader) -> None:
     for record in chain(source.sample, (record for _, record in source.records())):
         try:
             reader(record)
-        except SkippedRecord:
+        except values.SkippedRecord:
             return
         except values.UnreadableCell as error:
             reasons.setdefault(str(error))

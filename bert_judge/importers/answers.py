@@ -73,11 +73,7 @@ class Answer:
     attempt: int = 0
 
 
-class SkippedRecord(Exception):
-    """A valid record without an answer to judge, e.g. a choice by likelihood. The message gives the reason."""
-
-
-# Returns the answers of a record, at least one. Raises `SkippedRecord`, or `values.UnreadableCell` for an invalid record.
+# Returns the answers of a record, at least one. Raises `values.SkippedRecord`, or `UnreadableCell` for an invalid record.
 RecordReader = Callable[[Record], Sequence[Answer]]
 
 
@@ -222,7 +218,7 @@ def find_suspicious_input(records: Sequence[Record], reader: RecordReader) -> li
     for record in records:
         try:
             of_record = reader(record)
-        except (values.UnreadableCell, SkippedRecord):
+        except (values.UnreadableCell, values.SkippedRecord):
             continue
         if of_record[0].references:
             answers.append(of_record[0])

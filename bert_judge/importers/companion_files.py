@@ -157,9 +157,10 @@ def _parsed_rows(source: RowFile, key: str | None = None, with_column: str | Non
         return {"question": answer.question, "references": list(answer.references)}
 
     for location, record in source.records():
-        row = values.parse_cell(path, location, columns["references"], parse, value=record)
+        where = f"{path}: {location}: column"
+        row = values.parse_cell(f"{where} {columns['references']!r}", parse, record)
         if key is not None:
-            row = {**row, "key": values.parse_cell(path, location, key, _parse_key, value=values.get_cell(record, key))}
+            row = {**row, "key": values.parse_cell(f"{where} {key!r}", _parse_key, values.get_cell(record, key))}
         if with_column is not None:
             row = {**row, with_column: values.get_cell(record, with_column)}
         yield location, row
@@ -195,11 +196,12 @@ def _parse_requests(path: Path) -> Iterator[tuple[str, str, Record]]:
     """Yield location, id and, as a row, `question` and from the metadata `references`."""
     for location, record in open_rows(path).records():
         body = record.get("body") or record.get("params")
-        identity = values.parse_cell(path, location, "custom_id", values.parse_text, value=record.get("custom_id"))
+        where = f"{path}: {location}: column"
+        identity = values.parse_cell(f"{where} 'custom_id'", values.parse_text, record.get("custom_id"))
         references = get_path(body, "metadata", "reference")
         request = {
             "question": parse_question(get_path(body, "messages") or get_path(body, "input") or get_path(body, "prompt")),
-            "references": values.parse_cell(path, location, "body.metadata.reference", values.parse_texts, value=references),
+            "references": values.parse_cell(f"{where} 'body.metadata.reference'", values.parse_texts, references),
         }
         yield location, identity, request
 

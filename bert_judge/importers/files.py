@@ -166,10 +166,8 @@ def _read_columns(
     def parse(name: str, location: str, record: Record) -> Any:
         # Columns without a parser are named by the caller and hold numbers.
         parser = (parsers or PARSERS).get(name, lambda cell, _: values.parse_number(cell))
-        try:
-            return parser(record.get(mapped[name]), is_csv)
-        except values.UnreadableCell as error:
-            raise InputError(f"{path}: {location}: column {mapped[name]!r} ({name}) {error}") from error
+        where = f"{path}: {location}: column {mapped[name]!r} ({name})"
+        return values.parse_cell(where, lambda cell: parser(cell, is_csv), record.get(mapped[name]))
 
     for location, record in records:
         if has_ids and (first := locations.setdefault(identity := parse("id", location, record), location)) != location:

@@ -23,7 +23,6 @@ from bert_judge.importers.answers import (
     NO_REFERENCE,
     Answer,
     RecordReader,
-    SkippedRecord,
     make_answers,
     make_column_reader,
     parse_question,
@@ -34,7 +33,7 @@ from bert_judge.runtime.package_data import read_yaml
 from bert_judge.tables.readers import json_documents, values
 from bert_judge.tables.readers.containers import sniff
 from bert_judge.tables.readers.rows import LocatedRecord, Record, RowFile, open_rows
-from bert_judge.tables.readers.values import get_path
+from bert_judge.tables.readers.values import SkippedRecord, get_path
 
 CHUNK_ROWS = 1024
 SCHEMA = pa.schema(

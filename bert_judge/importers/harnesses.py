@@ -5,12 +5,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from bert_judge.importers.answers import Answer, SkippedRecord, make_answers, parse_question
+from bert_judge.importers.answer_forms import after_hashes, last_box
+from bert_judge.importers.answers import Answer, make_answers, parse_question
 from bert_judge.importers.options import Options, add_options, apply_options, letter_options, parse_option_cell
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import json_documents, values
 from bert_judge.tables.readers.rows import LocatedRecord, Record
-from bert_judge.tables.readers.values import get_path
+from bert_judge.tables.readers.values import SkippedRecord, get_path
 
 SAMPLE_KEYS = ("doc", "filtered_resps", "resps", "target")
 QUESTION_KEYS = ("question", "problem", "query", "input", "prompt")
@@ -93,13 +94,11 @@ def _references(target: Any, fields: Mapping[str, Any]) -> Any:
 
 def final_answers(solution: str) -> list[str]:
     """Return the answer at the end of a solution, after `####` or in the last box; a text without these is the answer itself."""
-    from bert_judge.importers.cells import UnusableRow, after_hashes, last_box
-
     for mark, find in (("####", after_hashes), ("\\boxed", last_box)):
         if mark in solution:
             try:
                 return list(find(solution))
-            except UnusableRow:
+            except SkippedRecord:
                 continue
     return [solution]
 

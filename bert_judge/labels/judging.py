@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bert_judge.importers.answers import RecordReader, SkippedRecord, make_column_reader
+from bert_judge.importers.answers import RecordReader, make_column_reader
 from bert_judge.judges.protocol import Label, Row, from_record, invalid
 from bert_judge.labels.judge_loading import NamedJudge
 from bert_judge.runtime import resume
@@ -52,7 +52,7 @@ def parse_record(reader: RecordReader, record: Record) -> ParsedRecord:
         answer = reader(record)[0]
     except values.UnreadableCell as error:
         return ParsedRecord(invalid(str(error)))
-    except SkippedRecord:
+    except values.SkippedRecord:
         return ParsedRecord(None)
     row = Row("", 0, answer.model, answer.question, answer.references, answer.candidate)
     return ParsedRecord(without_reasoning(row), answer.model, answer.question, answer.label)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from bert_judge import tables
 from bert_judge.assets.prepare import load_manifest
-from bert_judge.importers import cells, files
+from bert_judge.importers import files
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import values
 from bert_judge.tables.readers.rows import LocatedRecord, open_rows
@@ -194,11 +194,11 @@ def map_rows(task: str, source: families.Source, rows: Iterable[LocatedRecord]) 
         total += 1
         try:
             if not all(
-                values.matches_filter(cells.require_cell(row, name), accepted) for name, accepted in source["where"].items()
+                values.matches_filter(values.require_cell(row, name), accepted) for name, accepted in source["where"].items()
             ):
                 continue
             samples = families.make_samples(source, row)
-        except cells.UnusableRow as error:
+        except values.SkippedRecord as error:
             unusable[str(error)] += 1
             continue
         except InputError as error:

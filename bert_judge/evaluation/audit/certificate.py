@@ -245,7 +245,8 @@ def certify_file(
     rows, votes = [], []
     for position, record in source.records([*columns.values(), *labels]):
         row = parse_record(reader, record).input
-        cells = [values.parse_cell(source.path, position, name, values.parse_label, value=record.get(name)) for name in labels]
+        where = f"{source.path}: {position}: column"
+        cells = [values.parse_cell(f"{where} {name!r}", values.parse_label, record.get(name)) for name in labels]
         if row is not None and any(value is not None for value in cells):
             rows.append(row)
             votes.append([math.nan if value is None else float(value >= 0.5) for value in cells])

@@ -1,4 +1,4 @@
-"""Parsers of the cells of imported files. Each raises `UnreadableCell` for a value it does not accept."""
+"""Cells of files of answers and of datasets, and their parsers. Each raises `UnreadableCell` for a value it does not accept."""
 
 import ast
 import datetime
@@ -33,12 +33,16 @@ class UnreadableCell(ValueError):
     """An invalid cell. The message states the problem and the fix; `parse_cell` adds the location."""
 
 
-def parse_cell(path: Path, location: str, column: str, parse: Callable[[Any], T], *, value: Any) -> T:
-    """Apply one of the parsers below to a cell. Raises InputError: the cell is invalid."""
+class SkippedRecord(Exception):
+    """A valid record without an answer to judge or a question, e.g. a choice by likelihood. The message gives the reason."""
+
+
+def parse_cell(where: str, parse: Callable[[Any], T], value: Any) -> T:
+    """Apply one of the parsers below to a cell, e.g. "f.csv: row 3: column 'label'". Raises InputError: the cell is invalid."""
     try:
         return parse(value)
     except UnreadableCell as error:
-        raise InputError(f"{path}: {location}: column {column!r} {error}") from error
+        raise InputError(f"{where} {error}") from error
 
 
 def parse_text(value: Any) -> str:
@@ -63,6 +67,19 @@ def parse_required_text(value: Any) -> str:
     if not (text := parse_text(value)).strip():
         raise UnreadableCell("is empty; fill it, or exclude the row with imports.<name>.where")
     return text
+
+
+def parse_text_list(value: Any) -> list[str]:
+    """Return the stripped texts of a list or of a single text, without blank ones; see `parse_text`."""
+    members = value if isinstance(value, list | tuple) else [value]
+    return [text for member in members if (text := parse_text(member).strip())]
+
+
+def parse_list(value: Any) -> Sequence[Any]:
+    """Return a list unchanged."""
+    if not isinstance(value, list | tuple):
+        raise UnreadableCell(f"is {value!r:.60}; the column must hold lists")
+    return value
 
 
 def parse_message(value: Any, role: str) -> str:
@@ -289,6 +306,27 @@ def get_path(value: Any, *path: str | int) -> Any:
 def get_cell(record: Mapping[str, Any], column: str) -> Any:
     """Return the cell of a column, or the member of nested objects under a dotted name; None if there is none."""
     return get_path(record, *([column] if column in record else column.split(".")))
+
+
+def require_cell(record: Mapping[str, Any], column: str) -> Any:
+    """Return the cell of a column that must exist; `a.b` is the member `b` of `a`, for a list of structures the list of theirs."""
+    if column in record:
+        return record[column]
+    value: Any = record
+    for key in column.split("."):
+        value = _require_member(value, key, column, record)
+    return value
+
+
+def _require_member(value: Any, key: str, column: str, record: Mapping[str, Any]) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, list):
+        return [_require_member(item, key, column, record) for item in value]
+    if not isinstance(value, Mapping) or key not in value:
+        present = ", ".join(map(repr, value if isinstance(value, Mapping) else record))
+        raise InputError(f"no column {column!r}; available: {present}; fix the source's columns")
+    return value[key]
 
 
 def is_null(value: Any) -> bool:

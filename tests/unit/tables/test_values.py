@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import values
 from bert_judge.tables.readers.values import ASSISTANT, USER, UnreadableCell
 
@@ -136,3 +137,50 @@ def test_references_in_a_cell_of_csv(cell: str, references: list[str]) -> None:
 )
 def test_labels_in_words(words: tuple[str, ...], label: float) -> None:
     assert [values.parse_label(word) for word in words] == [label] * len(words)
+
+
+# What each parser of one cell accepts, and what it says of the rest: of an imported answer, and of a cell of a dataset.
+CELLS: list[tuple[Any, str | None, list[str] | None]] = [
+    (" a ", " a ", ["a"]),
+    (None, "", []),
+    (float("nan"), "", []),
+    (18.0, "18", ["18"]),
+    (True, "true", ["true"]),
+    (datetime.date(2020, 1, 2), "2020-01-02", ["2020-01-02"]),
+    ([" a", "", None, 2], None, ["a", "2"]),
+    (["a", "a"], None, ["a", "a"]),
+    ({"a": 1}, None, None),
+    ("half\ud800", None, None),
+]
+
+
+@pytest.mark.parametrize(("cell", "text", "texts"), CELLS)
+def test_a_cell_as_a_text_and_as_a_list_of_texts(cell: Any, text: str | None, texts: list[str] | None) -> None:
+    for parse, expected in ((values.parse_text, text), (values.parse_text_list, texts)):
+        if expected is None:
+            with pytest.raises(UnreadableCell):
+                parse(cell)
+        else:
+            assert parse(cell) == expected
+
+
+def test_a_missing_column_of_answers_is_null_and_one_of_a_dataset_an_error() -> None:
+    record = {"a": {"b": [{"c": 1}, {"c": 2}]}, "d.e": 3, "f": None}
+    assert [values.get_cell(record, name) for name in ("a.b", "a.b.c", "d.e", "f.g", "x")] == [
+        [{"c": 1}, {"c": 2}],
+        None,
+        3,
+        None,
+        None,
+    ]
+    assert [values.require_cell(record, name) for name in ("a.b.c", "d.e", "f.g")] == [[1, 2], 3, None]
+    for name, present in (("x", "'a', 'd.e', 'f'"), ("a.x", "'b'"), ("d.e.f", "'a', 'd.e', 'f'")):
+        with pytest.raises(InputError, match=f"^no column '{name}'; available: {present}; fix the source's columns$"):
+            values.require_cell(record, name)
+
+
+def test_an_error_names_the_place_of_a_cell() -> None:
+    with pytest.raises(InputError, match=r"^f.csv: row 3: column 'label' is 'maybe'; give 1 or 0"):
+        values.parse_cell("f.csv: row 3: column 'label'", values.parse_label, "maybe")
+    with pytest.raises(InputError, match=r"^the list of options is 'x, y'; the column must hold lists$"):
+        values.parse_cell("the list of options", values.parse_list, "x, y")

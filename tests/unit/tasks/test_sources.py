@@ -13,8 +13,9 @@ import pytest
 from bert_judge import tables
 from bert_judge.assets.prepare import prepare
 from bert_judge.config import TaskSource
-from bert_judge.importers import cells
+from bert_judge.importers import answer_forms
 from bert_judge.runtime.errors import InputError
+from bert_judge.tables.readers.values import SkippedRecord
 from bert_judge.tasks import Sample, build, families
 from bert_judge.tasks.build import build_task
 from bert_judge.tasks.registry import published_sources
@@ -65,7 +66,7 @@ def test_rows_of_the_hub_become_questions(name: str) -> None:
     for row in told["rows"]:
         try:
             found += families.make_samples(published_spec(name), row)
-        except cells.UnusableRow as error:
+        except SkippedRecord as error:
             left_out[str(error)] += 1
     assert [plain(sample) for sample in found] == told["samples"]
     assert dict(left_out) == told["left_out"]
@@ -101,7 +102,7 @@ def test_lists_of_structures_mean_what_structures_of_lists_mean(name: str) -> No
         turned = {key: other_way(value) for key, value in row.items()}
         try:
             found += families.make_samples(published_spec(name), turned)
-        except cells.UnusableRow:
+        except SkippedRecord:
             continue
     assert [plain(sample) for sample in found] == told["samples"]
 
@@ -135,19 +136,19 @@ def test_a_row_gives_its_references(case: str) -> None:
 
 
 GOLD = [
-    (cells.number_forms, "1,234", ["1234", "1,234"]),
-    (cells.number_forms, "-12,345.60", ["-12345.60", "-12,345.60"]),
-    (cells.number_forms, "1,23", ["1,23"]),
-    (cells.number_forms, "1{,}000", ["1000", "1{,}000"]),
-    (cells.number_forms, "0", ["0"]),
-    (cells.number_forms, "0.5", ["0.5"]),
-    (cells.number_forms, "007", ["7", "007"]),
-    (cells.number_forms, "$1,000", ["1000", "$1,000"]),
-    (cells.last_box, r"\boxed{1}, no, \boxed{\frac{1}{\sqrt{2}}}", [r"\frac{1}{\sqrt{2}}"]),
-    (cells.last_box, r"\boxed{\{1, 2\}}", [r"\{1, 2\}"]),
-    (cells.after_hashes, "a\n#### 72\n", ["72"]),
-    (cells.without_unit, "12 (square feet)", ["12"]),
-    (cells.without_unit, "yes", ["yes"]),
+    (answer_forms.number_forms, "1,234", ["1234", "1,234"]),
+    (answer_forms.number_forms, "-12,345.60", ["-12345.60", "-12,345.60"]),
+    (answer_forms.number_forms, "1,23", ["1,23"]),
+    (answer_forms.number_forms, "1{,}000", ["1000", "1{,}000"]),
+    (answer_forms.number_forms, "0", ["0"]),
+    (answer_forms.number_forms, "0.5", ["0.5"]),
+    (answer_forms.number_forms, "007", ["7", "007"]),
+    (answer_forms.number_forms, "$1,000", ["1000", "$1,000"]),
+    (answer_forms.last_box, r"\boxed{1}, no, \boxed{\frac{1}{\sqrt{2}}}", [r"\frac{1}{\sqrt{2}}"]),
+    (answer_forms.last_box, r"\boxed{\{1, 2\}}", [r"\{1, 2\}"]),
+    (answer_forms.after_hashes, "a\n#### 72\n", ["72"]),
+    (answer_forms.without_unit, "12 (square feet)", ["12"]),
+    (answer_forms.without_unit, "yes", ["yes"]),
 ]
 
 
