@@ -168,7 +168,7 @@ def drop_ambiguous_models(source: RowFile, columns: dict[str, str]) -> None:
     if (column := columns.get("model")) is None:
         return
     # Imported lazily: it loads the configuration's classes.
-    from bert_judge.plan.students import plain_name
+    from bert_judge.plan.configuration import plain_name
 
     names = {str(record.get(column) or "").strip() for _, record in source.records([column])}
     if "" in names or len({plain_name(name) for name in names}) < len(names):

@@ -8,11 +8,9 @@ from typing import Any
 
 from bert_judge.config import files as config_files
 from bert_judge.judges.registry import Spec
-from bert_judge.plan import capability_checks, checks
-from bert_judge.plan.configuration import ATTACKS, parse
-from bert_judge.plan.graph import Graph
-from bert_judge.plan.students import expand_models
-from bert_judge.plan.suited_judges import add_suited_judges
+from bert_judge.plan import checks
+from bert_judge.plan.configuration import ATTACKS, add_suited_judges, expand_models, parse
+from bert_judge.plan.graph import Plan
 from bert_judge.runtime.errors import ConfigError
 
 __all__ = ["ATTACKS", "STAGE_VERSIONS", "Plan", "Spec", "build_plan"]
@@ -36,10 +34,6 @@ STAGE_VERSIONS = {
     "ranks": 2,
     "report": 1,
 }
-
-
-class Plan(Graph):
-    """A validated configuration with resolved names and a specification for each table."""
 
 
 def build_plan(raw: Mapping[str, Any], paths: Iterable[str | Path] = ()) -> Plan:
@@ -67,13 +61,13 @@ def build_plan(raw: Mapping[str, Any], paths: Iterable[str | Path] = ()) -> Plan
     if config is None or path_problems:
         # The remaining checks read files and need a valid configuration.
         raise ConfigError(problems)
-    models_by_import, file_problems = capability_checks.models_in_files(config)
+    models_by_import, file_problems = checks.models_in_files(config)
     models, name_problems = expand_models(config, models_by_import)
     plan = Plan(config, models, left_out)
     problems += [*file_problems, *name_problems]
     if not file_problems:
         # Without the models of an unreadable file, these checks would report false problems.
-        problems += capability_checks.check_capabilities(plan, models_by_import)
+        problems += checks.check_capabilities(plan, models_by_import)
     if problems:
         raise ConfigError(problems)
     return plan

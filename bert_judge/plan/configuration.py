@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fnmatch
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, reduce
@@ -12,6 +14,7 @@ from typing import Annotated, Any
 from pydantic import Field, TypeAdapter, ValidationError, create_model
 
 from bert_judge import tasks
+from bert_judge.assets.prepare import GENERAL
 from bert_judge.config import (
     Config,
     Dataset,
@@ -26,9 +29,11 @@ from bert_judge.config import (
     validation,
 )
 from bert_judge.config.base import Name
+from bert_judge.config.validation import entries, listed_tasks, strings
 from bert_judge.judges import registry
 from bert_judge.judges.registry import JudgeKind, Spec
-from bert_judge.runtime.errors import ConfigError
+from bert_judge.runtime.errors import ConfigError, InputError
+from bert_judge.runtime.package_data import read_yaml
 from bert_judge.tasks.registry import published_sources
 
 
@@ -63,9 +68,47 @@ def parse(raw: Mapping[str, Any]) -> Config:
 def json_schema() -> dict[str, Any]:
     """Return the JSON schema, which editors use for completion and validation."""
     schema = TypeAdapter(config_model()).json_schema(by_alias=True)
-    # `suited_judges` adds them.
+    # `add_suited_judges` adds them.
     schema["required"] = [name for name in schema["required"] if name not in ("judges", "scorers")]
     return schema
+
+
+# --- judges that suit the tasks, in a configuration that has none ---
+
+# Name of the judge that chooses another for each task.
+SUITED = "suited"
+
+
+def add_suited_judges(raw: dict[str, Any]) -> None:
+    """Add judges and scorers to a configuration that has neither: the judges that suit each test task, and `general` beside them.
+
+    Tasks of one kind are scored by the judges themselves, tasks of several kinds by a judge of kind `per_task`.
+    """
+    if "judges" in raw or "scorers" in raw:
+        return
+    known = read_yaml(Path(__file__).with_name("suited_judges.yaml"))
+    names = listed_tasks(raw, "test")
+    by_task = {task: known["suited"].get(_hint(raw, task), [GENERAL]) for task in names}
+    used = dict.fromkeys([GENERAL, *(name for judges in by_task.values() for name in judges)])
+    raw["judges"] = {name: known["judges"][name] for name in used}
+    special = {task: judges for task, judges in by_task.items() if judges != [GENERAL]}
+    if special:
+        raw["judges"][SUITED] = {"kind": "per_task", "judges": [GENERAL], "tasks": special}
+    raw["scorers"] = [*([SUITED] if special else []), GENERAL]
+
+
+def _hint(raw: Mapping[str, Any], task: str) -> str:
+    """Return the judge that a task names, or else its family; empty for an unknown task, which another check reports."""
+    own = entries(raw, "tasks", "imported") | entries(raw, "tasks", "sources")
+    if task in own:
+        return str(own[task].get("judge") or own[task].get("family"))
+    if source := published_sources().get(task):
+        return source.judge or source.family
+    try:
+        tasks.load_files(strings(raw.get("task_files")))
+        return tasks.find(task).judge or tasks.find(task).family
+    except InputError:
+        return ""
 
 
 # --- names, tables and their relations ---
@@ -255,3 +298,83 @@ class ResolvedConfig:
 def dump(block: Any, without: set[str] | None = None, only: set[str] | None = None) -> Spec:
     """Convert a section of the configuration to plain JSON, optionally without or with only some keys."""
     return block.model_dump(mode="json", exclude=without, include=only)
+
+
+# --- keys of `models` that stand for several models ---
+
+
+@dataclass(frozen=True)
+class Student:
+    """One student of a key: the filter that selects its training answers, and the percentage as written in names and paths."""
+
+    key: str
+    filter: str
+    keep: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.key}-{self.filter}-{self.keep}"
+
+
+def list_students(config: Config) -> list[Student]:
+    return [
+        Student(key, name, f"{percent:g}")
+        for key, entry in config.models.items()
+        if isinstance(entry, StudentModel)
+        for name in entry.filters
+        for percent in config.filters[name].percents
+    ]
+
+
+def expand_models(config: Config, models_by_import: Mapping[str, Sequence[str]]) -> tuple[dict[str, Model], list[str]]:
+    """Replace keys by the models that they stand for; also return the problems of such keys.
+
+    A key with a `*` stands for the models of its files whose names match, a student's key for one model per filter and percentage.
+
+    Args:
+        models_by_import: import → names of the models in its file.
+    """
+    models: dict[str, Model] = {k: m for k, m in config.models.items() if "*" not in k and not isinstance(m, StudentModel)}
+    problems: list[str] = []
+    listed_names = {entry.model_name or key for key, entry in models.items() if isinstance(entry, ImportedModel)}
+    for pattern, entry in config.models.items():
+        if "*" not in pattern:
+            continue
+        if not isinstance(entry, ImportedModel) or entry.model_name is not None:
+            problems.append(
+                f"models.{pattern}: only an imported model without `model_name` may have a * in its key; write the name out"
+            )
+            continue
+        matched: dict[str, list[str]] = {}
+        for source in entry.source:
+            for model_name in models_by_import.get(source, ()):
+                if fnmatch.fnmatchcase(model_name, pattern):
+                    matched.setdefault(model_name, []).append(source)
+        if not matched and any(source in models_by_import for source in entry.source):
+            problems.append(f"models.{pattern}: no model in its files has such a name; fix the key")
+        for model_name, sources in sorted(matched.items()):
+            # A model that is listed by name has its own entry.
+            if model_name in listed_names:
+                continue
+            key = plain_name(model_name)
+            if key in models:
+                problems.append(
+                    f"models.{pattern}: {model_name!r} would be called {key!r}, which is taken; list it with `model_name`"
+                )
+            models[key] = ImportedModel(generator="imported", source=sources, model_name=model_name)
+    return models, problems + _add_students(config, models)
+
+
+def _add_students(config: Config, models: dict[str, Model]) -> list[str]:
+    """Add the students to `models` in place; return the problems of their names."""
+    problems = []
+    for student in list_students(config):
+        if student.name in models:
+            problems.append(f"models.{student.key}: a student would be called {student.name!r}, which is taken; rename one")
+        models[student.name] = config.models[student.key]
+    return problems
+
+
+def plain_name(text: str) -> str:
+    """Turn the name of a model in a file into a valid folder name."""
+    return re.sub(r"[^A-Za-z0-9._+-]+", "-", text).strip("-.") or "unnamed"

@@ -1,6 +1,6 @@
 """The graph of a run: which files each file of `results/` is made from.
 
-It is written once. The rules take their inputs from here, and `Graph.required_files` follows them back from the targets of a run,
+It is written once. The rules take their inputs from here, and `Plan.required_files` follows them back from the targets of a run,
 so that a job that labels or answers several tables knows which of them the run needs.
 """
 
@@ -13,7 +13,7 @@ from bert_judge.config import ImportedModel, LocalModel, StudentModel
 from bert_judge.judges.registry import DATASET_FILES, Inputs, LabelTable, judge_file
 from bert_judge.plan.checks import PAIRS_FOLDER
 from bert_judge.plan.configuration import ATTACKS
-from bert_judge.plan.students import StudentSpecs
+from bert_judge.plan.specs import Specs
 from bert_judge.tables import selections
 
 STANDINGS = "results/standings.parquet"
@@ -32,8 +32,9 @@ def table_path(folder: str, *key: str) -> str:
     return f"results/{folder}/{'/'.join(key)}.parquet"
 
 
-class Graph(StudentSpecs):
-    """The input files of each job by name, and the files of each target."""
+class Plan(Specs):
+    """A validated configuration with resolved names, a specification for each table, the input files of each job by name, and the
+    files of each target."""
 
     # Tables of a task, a model or a judge
 

@@ -13,20 +13,25 @@ from itertools import combinations
 from pathlib import Path
 
 from bert_judge import tables, text
-from bert_judge.config import ImportedModel, LocalModel, PairSet
+from bert_judge.config import ImportedModel, LocalModel, PairSet, StudentModel
+from bert_judge.config.datasets import CONTROLS
 from bert_judge.judges.registry import RESULTS, LabelTable, Spec, TrainingResources
-from bert_judge.plan.configuration import ATTACKS, ResolvedConfig, dump
+from bert_judge.plan.configuration import ATTACKS, ResolvedConfig, Student, dump, list_students
 from bert_judge.runtime import keyed_random
 from bert_judge.tables import selections
 
+# Settings of a fine-tuned model's prompts, in training and in inference.
+CHAT_SETTINGS = {"dtype", "system", "thinking", "reasoning_end", "trust_remote_code"}
 # The only part of an imported set. Names of generated parts contain a `@`.
 IMPORTED = "imported"
 # Names of two models, sorted.
 ModelPair = tuple[str, str]
 
 
-class PairSpecs(ResolvedConfig):
-    """Names and specs of pair sets, pairwise judges and their tables."""
+class Specs(ResolvedConfig):
+    """Names and specs of all tables."""
+
+    # Pairs
 
     @property
     def compared_sets(self) -> list[tuple[str, str]]:
@@ -123,44 +128,7 @@ class PairSpecs(ResolvedConfig):
         tables = [[model, task] for model, task in self.rank_score_tables]
         return {"sets": self.ranked_sets, "judges": self.config.scorers, "tables": tables}
 
-
-def sample_pairs(
-    models: Sequence[str], opponents: int, are_comparable: Callable[[str, str], bool], *seed: int | str
-) -> set[ModelPair]:
-    """Pair each model with some of the models before it: those with the fewest opponents so far, ties broken at random.
-
-    The comparison graph is connected as far as models are comparable, opponents are spread evenly, and the models after a model
-    do not influence its opponents among the models before it.
-
-    Args:
-        models: in the order of the configuration.
-        opponents: maximum number of earlier models that a model is paired with.
-        are_comparable: whether two models share a task.
-        seed: seed of the random tie-breaks.
-    """
-    num_opponents: Counter[str] = Counter()
-    pairs: set[ModelPair] = set()
-    for index, model in enumerate(models):
-        previous = [second for second in models[:index] if are_comparable(model, second)]
-        previous.sort(key=lambda second: (num_opponents[second], keyed_random.fraction("opponents", *seed, model, second)))
-        for second in previous[:opponents]:
-            pairs.add(_sorted(model, second))
-            num_opponents.update((model, second))
-    return pairs
-
-
-def _sorted(first: str, second: str) -> ModelPair:
-    return (first, second) if first < second else (second, first)
-
-
-# --- all other tables ---
-
-# Settings of a fine-tuned model's prompts, in training and in inference.
-CHAT_SETTINGS = {"dtype", "system", "thinking", "reasoning_end", "trust_remote_code"}
-
-
-class Specs(PairSpecs):
-    """Specs of tasks, answers, labels, datasets, judges, scores and reports."""
+    # Tasks, answers, labels and training
 
     @cached_property
     def selections(self) -> list[str]:
@@ -189,20 +157,22 @@ class Specs(PairSpecs):
         }
 
     def candidates_spec(self, model: str, task: str) -> Spec:
+        """Return the spec of answers; a student's contains its training, and ignores other filters of its key."""
         if model == ATTACKS:
             return self.attacks_spec(task)
         entry = self.models[model]
-        settings = dump(entry, without={"source", *entry.run_time})
+        settings = dump(entry, without={"source", "filters", "training", *entry.run_time})
         if isinstance(entry, ImportedModel):
             settings["model_name"] = entry.model_name or model
             return {"model": model, "settings": settings, **self.task_spec(task)}
-        return {
+        spec = {
             "model": model,
             "task": task,
             "family": self.family(task),
             "settings": settings,
             "prompt_style": self.config.prompt_style,
         }
+        return {**spec, "student": self.student_spec(model)} if model in self.students else spec
 
     def labels_spec(self, judge: str, model: str, task: str) -> Spec:
         """Return the spec of a judge's labels on the answers of a model, or on a selection of them."""
@@ -354,3 +324,101 @@ class Specs(PairSpecs):
         # Aspects belong to labels, not to questions and answers; pairs have their own spec.
         entry = dump(self.config.imports[name], without={"path", "aspects", "pair_columns"})
         return {**entry, "content": tables.file_content(self.import_path(name))}
+
+    # Filters and students
+
+    @cached_property
+    def students(self) -> dict[str, Student]:
+        """Return model name → student."""
+        return {student.name: student for student in list_students(self.config)}
+
+    @cached_property
+    def filtered(self) -> list[tuple[str, str]]:
+        """Return (filter, percentage) of every table of filtered answers, as written in its path."""
+        return [(name, f"{percent:g}") for name, entry in self.config.filters.items() for percent in entry.percents]
+
+    def filter_judge(self, name: str) -> str | None:
+        """Return the judge whose labels a filter uses; None for a control."""
+        judge = self.config.filters[name].judge
+        return None if judge in CONTROLS else judge
+
+    def filtered_spec(self, filter: str, keep: str) -> Spec:
+        """Return the spec of the answers that a filter keeps."""
+        entry = self.config.filters[filter]
+        settings = dump(entry, only={"judge", "per_question", "seed"})
+        tables = [[m, t] for m, t in self.filter_tables(filter)]
+        return {"filter": filter, "keep": float(keep), **settings, "tables": tables}
+
+    def filter_overlap_spec(self, filter: str, task: str) -> Spec:
+        """Return the spec of the check that no question of a test task is in a filter's tasks."""
+        entry = self.config.filters[filter]
+        return {"filter": filter, "allow_test_questions": entry.allow_test_questions, "train": entry.tasks, "test": [task]}
+
+    def student_spec(self, model: str) -> Spec:
+        """Return the spec of a student's training."""
+        student, entry = self.students[model], self.models[model]
+        assert isinstance(entry, StudentModel)
+        return {
+            "student": model,
+            "recipe": student.key,
+            "base": dump(entry, only={"model", "revision"}),
+            "settings": dump(entry, only=CHAT_SETTINGS),
+            "training": dump(entry.training, without={*entry.training.run_time}),
+            "prompt_style": self.config.prompt_style,
+            "families": {task: self.family(task) for task in sorted(self.config.filters[student.filter].tasks)},
+            "filter": self.filtered_spec(student.filter, student.keep),
+        }
+
+    def students_spec(self) -> Spec:
+        """Return the spec of the comparison of students with each other and with their base models."""
+        scored = {model for model, _ in self.score_tables}
+        described = {
+            name: {
+                "recipe": student.key,
+                "filter": student.filter,
+                "chooser": self.config.filters[student.filter].judge,
+                "keep": float(student.keep),
+            }
+            for name, student in sorted(self.students.items())
+            if name in scored
+        }
+        recipes = sorted({self.students[name].key for name in described})
+        bases = {recipe: base for recipe in recipes if (base := self._base_of(recipe)) and base in scored}
+        return {"judges": self.config.scorers, "students": described, "bases": bases}
+
+    def _base_of(self, recipe: str) -> str | None:
+        """Return the model that is the base of a key's students; None if the configuration does not list it."""
+        entry = self.config.models[recipe]
+        assert isinstance(entry, StudentModel)
+        origin = (entry.model, entry.revision)
+        local_models = {name: m for name in self.base_models if isinstance(m := self.models[name], LocalModel)}
+        return next((name for name, model in local_models.items() if (model.model, model.revision) == origin), None)
+
+
+def sample_pairs(
+    models: Sequence[str], opponents: int, are_comparable: Callable[[str, str], bool], *seed: int | str
+) -> set[ModelPair]:
+    """Pair each model with some of the models before it: those with the fewest opponents so far, ties broken at random.
+
+    The comparison graph is connected as far as models are comparable, opponents are spread evenly, and the models after a model
+    do not influence its opponents among the models before it.
+
+    Args:
+        models: in the order of the configuration.
+        opponents: maximum number of earlier models that a model is paired with.
+        are_comparable: whether two models share a task.
+        seed: seed of the random tie-breaks.
+    """
+    num_opponents: Counter[str] = Counter()
+    pairs: set[ModelPair] = set()
+    for index, model in enumerate(models):
+        previous = [second for second in models[:index] if are_comparable(model, second)]
+        previous.sort(key=lambda second: (num_opponents[second], keyed_random.fraction("opponents", *seed, model, second)))
+        for second in previous[:opponents]:
+            pairs.add(_sorted(model, second))
+            num_opponents.update((model, second))
+    return pairs
+
+
+def _sorted(first: str, second: str) -> ModelPair:
+    return (first, second) if first < second else (second, first)
