@@ -53,10 +53,9 @@ from bert_judge.encoder.trainer import (
 )
 from bert_judge.judges import prompted
 from bert_judge.judges.probe import PROMPT, backbone_asset
-from bert_judge.judges.probe.evaluate import evaluate_aspect, format_interval
 from bert_judge.judges.probe.fit import AspectLabels, make_folds
 from bert_judge.judges.probe.hidden_states import BATCH_TOKENS, PromptEncoder
-from bert_judge.judges.probe.train import TEST, aspect_labels, read_rows
+from bert_judge.judges.probe.train import TEST, aspect_labels, evaluate_aspect, format_interval, read_rows
 from bert_judge.judges.protocol import Row
 from bert_judge.statistics.metrics import macro_f1
 from bert_judge.tasks import Sample

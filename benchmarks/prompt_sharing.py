@@ -23,11 +23,10 @@ from timing import Time, table
 
 from bert_judge.assets.prepare import local_folder
 from bert_judge.judges.probe import fill_aspect
-from bert_judge.judges.probe.evaluate import class_metrics, metric_differences
 from bert_judge.judges.probe.fit import AspectLabels, fit_aspect
 from bert_judge.judges.probe.hidden_states import HiddenStateExtractor, PooledStates
 from bert_judge.judges.probe.judge import LayerPooling
-from bert_judge.judges.probe.train import aspect_labels, read_rows
+from bert_judge.judges.probe.train import aspect_labels, class_metrics, metric_differences, read_rows
 
 SHARED, OWN = "one for all", "one each"
 

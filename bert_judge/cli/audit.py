@@ -86,7 +86,6 @@ def _audit_file(
 ) -> None:
     """Judge the answers of a file, draw a sheet, and correct the accuracies with the filled sheets."""
     from bert_judge.cli import configurations
-    from bert_judge.cli.file_run import FileRun
     from bert_judge.evaluation.audit.corrected import SCHEMAS, build_corrected
     from bert_judge.labels.judge_loading import find_judge
     from bert_judge.labels.score_file import work_folder
@@ -109,7 +108,7 @@ def _audit_file(
     task, work = configurations.FILE, work_folder(folder)
     folder.mkdir(parents=True, exist_ok=True)
     with tables.exclusive(folder):
-        run = FileRun(planned, work)
+        run = configurations.FileRun(planned, work)
         run.build_answers(task)
         with closing(judge.load()) as loaded:
             run.apply_judge(loaded.judge, judge.name, task)

@@ -11,8 +11,7 @@ import pandas as pd
 
 from bert_judge import plan, tables
 from bert_judge.assets.prepare import load_manifest, prepare
-from bert_judge.cli.configurations import FILE, LABELS, LONGER, START, TEST, TRAIN
-from bert_judge.cli.file_run import FileRun
+from bert_judge.cli.configurations import FILE, LABELS, LONGER, START, TEST, TRAIN, FileRun
 from bert_judge.datasets.merge import build_dataset, check_overlap
 from bert_judge.evaluation.agreement import MAJORITY
 from bert_judge.evaluation.pairs.agreement import import_pairs

@@ -8,7 +8,6 @@ a complete table; see `runtime.outputs`.
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,6 +22,7 @@ from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.outputs import atomic, canonical
 from bert_judge.runtime.package_data import read_yaml
 from bert_judge.runtime.program import commit, packages, program
+from bert_judge.tables.readers.containers import translate_errors
 
 TEXTS = pa.list_(pa.string())
 NUMBERS = pa.map_(pa.string(), pa.float64())
@@ -194,7 +194,7 @@ def _arrow(frame: pd.DataFrame, schema: Schema, path: Path) -> pa.Table:
     try:
         return pa.Table.from_pandas(frame, schema=schema.arrow(), preserve_index=False)
     except (pa.ArrowException, UnicodeEncodeError) as error:
-        raise InputError(f"{path}: cannot be written as a {schema.name} table: {_one_line(error)}") from error
+        raise InputError(f"{path}: cannot be written as a {schema.name} table: {' '.join(str(error).split())}") from error
 
 
 def read(path: str | Path, schema: Schema) -> pd.DataFrame:
@@ -204,7 +204,7 @@ def read(path: str | Path, schema: Schema) -> pd.DataFrame:
         InputError: no such file, not a readable parquet file, or a missing column.
     """
     file = _open(path, schema)
-    with _explain_damage(path):
+    with translate_errors(Path(path), "parquet"):
         frame = file.read(columns=schema.names).to_pandas(maps_as_pydicts="strict")
     for column in schema.columns:
         if column.type == TEXTS:
@@ -215,7 +215,7 @@ def read(path: str | Path, schema: Schema) -> pd.DataFrame:
 def read_batches(path: str | Path, schema: Schema, rows: int) -> Iterator[pd.DataFrame]:
     """Read a table in frames of at most `rows` rows, so that memory does not grow with the file; list columns become arrays."""
     file = _open(path, schema)
-    with _explain_damage(path):
+    with translate_errors(Path(path), "parquet"):
         for batch in file.iter_batches(batch_size=rows, columns=schema.names):
             yield batch.to_pandas(maps_as_pydicts="strict")
 
@@ -229,7 +229,7 @@ def read_columns(path: str | Path, names: Sequence[str]) -> pa.Table:
     file = _parquet(path)
     if missing := [name for name in names if name not in file.schema_arrow.names]:
         raise InputError(f"{path}: the column {missing[0]!r} is missing; delete the file, and the next run writes it again")
-    with _explain_damage(path):
+    with translate_errors(Path(path), "parquet"):
         return file.read(columns=list(names))
 
 
@@ -262,19 +262,8 @@ def fingerprint(frame: pd.DataFrame) -> str:
 
 
 def _parquet(path: str | Path) -> pq.ParquetFile:
-    with _explain_damage(path):
+    with translate_errors(Path(path), "parquet"):
         return pq.ParquetFile(path)
-
-
-@contextmanager
-def _explain_damage(path: str | Path) -> Iterator[None]:
-    """Name the file in the errors of Arrow."""
-    try:
-        yield
-    except FileNotFoundError as error:
-        raise InputError(f"{path}: no such file") from error
-    except (pa.ArrowInvalid, OSError) as error:
-        raise InputError(f"{path}: not a readable parquet file: {_one_line(error)}") from error
 
 
 def _open(path: str | Path, schema: Schema) -> pq.ParquetFile:
@@ -310,7 +299,3 @@ def _check_values(frame: pd.DataFrame, schema: Schema, path: Path) -> None:
 def _are_texts(value: object) -> bool:
     # Arrow would take a bare text for the list of its letters.
     return isinstance(value, Iterable) and not isinstance(value, str) and all(isinstance(text, str) for text in value)
-
-
-def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split())

@@ -170,8 +170,7 @@ class ProbeKind(registry.JudgeKind):
         train_probe(spec, files["train"], files["validation"], features, revisions, context.folder)
 
     def evaluate(self, context: registry.TrainingContext) -> None:
-        from bert_judge.judges.probe.evaluate import evaluate_probe
-        from bert_judge.judges.probe.train import PREDICTIONS_FILE, SELECTION_FILE
+        from bert_judge.judges.probe.train import PREDICTIONS_FILE, SELECTION_FILE, evaluate_probe
 
         folder = context.folder
         evaluate_probe(context.spec, folder / SELECTION_FILE, folder / PREDICTIONS_FILE, folder)

@@ -16,7 +16,7 @@ import yaml
 
 from bert_judge import plan, tables
 from bert_judge.config import files as config_files
-from bert_judge.plan import students
+from bert_judge.plan.configuration import plain_name
 from bert_judge.runtime.errors import ConfigError
 
 Specs = dict[tuple[str, ...], str]
@@ -266,7 +266,7 @@ def test_a_listed_model_is_not_meant_by_the_star(data: Path) -> None:
     [("New Bing", "New-Bing"), ("a/b@c", "a-b-c"), ("gpt-4", "gpt-4"), (" x ", "x"), ("..", "unnamed"), ("漢", "unnamed")],
 )
 def test_plain_names(text: str, name: str) -> None:
-    assert students.plain_name(text) == name
+    assert plain_name(text) == name
 
 
 def test_the_data_folder_may_come_from_the_environment(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:

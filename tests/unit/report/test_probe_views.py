@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bert_judge.judges.probe.evaluate import class_metrics, metric_differences
+from bert_judge.judges.probe.train import class_metrics, metric_differences
 from bert_judge.report.build import page_environment
 from bert_judge.report.optional_sections import PREDICTORS, probe_views
 from bert_judge.runtime.errors import InputError

@@ -2,8 +2,7 @@
 
 import pytest
 
-from bert_judge.text.answer_text import read_answer
-from bert_judge.text.dismissals import MAX_CHARACTERS, strip_dismissals
+from bert_judge.text.answer_text import MAX_DISMISSING_CHARACTERS, read_answer, strip_dismissals
 from bert_judge.text.rules import decide
 
 SHORTENED = [
@@ -50,7 +49,7 @@ def test_keeps_what_states_or_doubts_an_answer(text: str) -> None:
     [
         ("guilty, not insane", "guilty, not insane"),
         ("x" * 101, "Paris, not Lyon"),
-        ("Paris", "Paris, not Lyon. " + "x" * MAX_CHARACTERS),
+        ("Paris", "Paris, not Lyon. " + "x" * MAX_DISMISSING_CHARACTERS),
     ],
 )
 def test_keeps_long_texts_and_what_the_reference_dismisses(reference: str, text: str) -> None:

@@ -15,9 +15,8 @@ from helpers import tiny_models
 
 from bert_judge import tables
 from bert_judge.assets import prepare
-from bert_judge.judges.probe.evaluate import class_metrics
 from bert_judge.judges.probe.fit import AspectLabels
-from bert_judge.judges.probe.train import aspect_labels
+from bert_judge.judges.probe.train import aspect_labels, class_metrics
 
 BENCHMARKS = Path(__file__).parents[4] / "benchmarks"
 TRAIN, TEST = 96, 32

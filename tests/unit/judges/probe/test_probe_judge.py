@@ -14,11 +14,10 @@ from helpers.tiny_models import causal_lm
 
 from bert_judge import tables
 from bert_judge.integrations.samples import evaluate_samples
-from bert_judge.judges.probe.evaluate import evaluate_probe
 from bert_judge.judges.probe.features import extract_features
 from bert_judge.judges.probe.hidden_states import HiddenStateExtractor
 from bert_judge.judges.probe.judge import CachedStates, Probe
-from bert_judge.judges.probe.train import PREDICTIONS_FILE, SELECTION_FILE, aspect_values, train_probe
+from bert_judge.judges.probe.train import PREDICTIONS_FILE, SELECTION_FILE, aspect_values, evaluate_probe, train_probe
 from bert_judge.judges.protocol import EMPTY_ANSWER, Row
 from bert_judge.labels.stage import label_table
 from bert_judge.runtime.errors import InputError

@@ -12,7 +12,6 @@ from sklearn.metrics import f1_score
 
 from bert_judge.judges.probe import fit
 from bert_judge.judges.probe.classifiers import to_classes
-from bert_judge.judges.probe.evaluate import class_metrics
 from bert_judge.judges.probe.fit import (
     AspectLabels,
     concatenate,
@@ -22,6 +21,7 @@ from bert_judge.judges.probe.fit import (
     make_subset,
     rank_layers,
 )
+from bert_judge.judges.probe.train import class_metrics
 from bert_judge.runtime.errors import InputError
 
 ROWS, WIDTH = 160, 12
