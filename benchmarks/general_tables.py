@@ -94,6 +94,7 @@ def main() -> int:
         "measured, others": lambda: files(MEASURED, human=False),
         "left out, people": lambda: files(LEFT_OUT, human=True),
         "left out, others": lambda: files(LEFT_OUT, human=False),
+        "means": means,
         "rule modules": rule_modules,
         "policy": policy,
         "kinds": kinds,
@@ -126,6 +127,18 @@ def files(path: Path, human: bool) -> list[str]:
     head = ["file", "answers", "correct", "**general**" if is_measured else "trained without it"]
     rows = [file_row(line, is_measured) for line in chosen]
     return markdown([*head, *(["version 1, accuracy"] if is_measured else []), *RULES.values()], rows)
+
+
+def means() -> list[str]:
+    """Return a table of the means over files, in the same form."""
+    people = {True: "people", False: "language models or rules"}
+    rows = [
+        [f"{name}, labels by {people[line['human']]}", f"{line['answers']:,}", *(numbers(line[key]) for key in ("judge", *RULES))]
+        for path, name in ((MEASURED, "new questions"), (LEFT_OUT, "files left out"))
+        for line in read(path)
+        if line["task"] == "mean"
+    ]
+    return markdown(["mean of", "answers", "`general`", *RULES.values()], rows)
 
 
 def file_row(line: Line, is_measured: bool) -> list[str]:
