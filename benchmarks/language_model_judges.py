@@ -200,6 +200,7 @@ def read_answers(data: Path, name: str, label: str = "label") -> pd.DataFrame:
             "label": frame[label].astype(float),
             "weight": 1.0,
             "aspects": None,
+            "rationale": None,
             "split": frame.get("split", ""),
         }
     )

@@ -458,7 +458,7 @@ def dataset_results() -> Results:
     from bert_judge.perturbations.augmentation import KINDS, augment
 
     rows = pd.DataFrame([vars(row) for row in ROWS[::2]]).assign(
-        task="t", label=[float(i % 2) for i in range(len(ROWS[::2]))], aspects=None
+        task="t", label=[float(i % 2) for i in range(len(ROWS[::2]))], aspects=None, rationale=None
     )
     rows["references"] = rows["references"].map(list)
     columns = [name for name in tables.DATASET.names if name != "weight"]

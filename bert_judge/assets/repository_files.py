@@ -72,7 +72,8 @@ def list_model_files(folder: Path, remote_code: bool, where: str) -> list[str]:
 def check_names(names: Iterable[str], where: str) -> None:
     """Refuse the files from `select_files` if no model can be loaded from them. Raises InputError: names the missing part."""
     names = list(names)
-    if "config.json" not in names:
+    # A fine-tuned judge finds its base model by itself.
+    if "config.json" not in names and not {"adapter_config.json", "judge.json"} <= set(names):
         if "adapter_config.json" in names:
             raise InputError(f"{where} contains an adapter only; merge it into its base model and name the merged folder")
         raise InputError(f"{where} has no config.json; name a folder or repository in the format of transformers")

@@ -29,6 +29,7 @@ def training(
     validation: float,
     *,
     is_judge: bool = False,
+    grades: tuple[float, float] | None = None,
 ) -> Any:
     """Configure the training of a judge on a part of a file, and its comparison with the rules on the rest.
 
@@ -39,10 +40,13 @@ def training(
         block: keys of the judge's block, such as `backbone` or `base`, and `training`.
         validation: share of the other questions used for calibration.
         is_judge: the backbone is a judge, which is compared too.
+        grades: lowest and highest label, if these are grades.
     """
+    parts = {role: column for role, column in columns.items() if role != "label" or grades is None}
+    aspects = {} if grades is None else {"aspects": {"columns": {"grade": columns["label"]}, "range": list(grades)}}
     start = {START: {"kind": "bert", "checkpoint": block["backbone"]}} if is_judge else {}
     return {
-        "imports": {FILE: {"path": str(file.resolve()), "columns": dict(columns)}},
+        "imports": {FILE: {"path": str(file.resolve()), "columns": parts, **aspects}},
         "models": _imported_models(columns),
         "tasks": {
             "train": [TRAIN],
@@ -65,7 +69,8 @@ def training(
             LABELS: {"kind": "imported", "from": FILE},
             **RULE_BLOCKS,
             **start,
-            judge: {"kind": "llm" if "base" in block else "bert", "dataset": FILE, **block},
+            # The comparison needs no explanations.
+            judge: {**({"kind": "llm", "reasoning": False} if "base" in block else {"kind": "bert"}), "dataset": FILE, **block},
         },
         "scorers": [LABELS, *RULE_BLOCKS, *start, judge],
         "gold": LABELS,

@@ -59,6 +59,10 @@ def train(
         typer.Option(help="Refit only slope and offset of the logit. Default: with fewer than 150 labels.", show_default=False),
     ] = None,
     label: Label = None,
+    grades: Annotated[
+        tuple[float, float] | None,
+        typer.Option(metavar="LOW HIGH", help="Range of the labels, if these are grades, such as 1 10.", show_default=False),
+    ] = None,
     question: Question = None,
     references: References = None,
     candidate: Candidate = None,
@@ -87,6 +91,8 @@ def train(
 
     if name in (configurations.LABELS, configurations.LONGER, configurations.START, *configurations.RULE_BLOCKS):
         raise InputError(f"{output}: {name!r} is the name of a baseline; choose another folder name")
+    if grades and is_pairs:
+        raise InputError("--grades is for single answers; pairs have their grades in the columns grade_a and grade_b")
     if recalibrate and settings:
         raise InputError(f"--recalibrate trains nothing; leave out --{next(iter(settings)).replace('_', '-')}")
     if is_pairs:
@@ -96,18 +102,20 @@ def train(
         recalibrate = False
     else:
         named_columns = without_none(question=question, references=references, candidate=candidate, model=model, label=label)
-        columns = find_columns(source, named_columns, REQUIRED, optional=("model",))
+        rationale = ("rationale",) if origin == "base" else ()
+        columns = find_columns(source, named_columns, REQUIRED, optional=("model", *rationale))
         drop_ambiguous_models(source, columns)
         is_judge = start == GENERAL or (Path(start) / JUDGE_FILE).is_file()
         training = {**(FINE_TUNING if is_judge else {}), **settings}
         block = {origin: start, **({"training": training} if training else {})}
-        raw = configurations.training(file, columns, name, test, block, validation, is_judge=is_judge)
+        raw = configurations.training(file, columns, name, test, block, validation, is_judge=is_judge, grades=grades)
         rows = stages.read_labelled_rows(raw)
         if recalibrate is None:
             # Who sets the learning rate wants to train.
             recalibrate = is_judge and not settings and len(rows) < stages.MIN_TRAINING_LABELS
         if recalibrate:
-            raw = configurations.training(file, columns, name, test, {"backbone": start, "recalibrate": True}, validation)
+            block = {"backbone": start, "recalibrate": True}
+            raw = configurations.training(file, columns, name, test, block, validation, grades=grades)
     if show_config:
         echo(yaml.safe_dump(raw, sort_keys=False, allow_unicode=True), nl=False)
         return

@@ -18,6 +18,7 @@ from bert_judge.evaluation.pairs.agreement import import_pairs
 from bert_judge.evaluation.standings import build_standings
 from bert_judge.importers import files
 from bert_judge.judges import registry
+from bert_judge.judges.imported.judge import AspectColumnsReader
 from bert_judge.judges.model_card import markdown_table
 from bert_judge.judges.registry import LoadContext, TrainingContext
 from bert_judge.labels.judge_loading import RULES
@@ -129,8 +130,14 @@ def read_labelled_rows(raw: Mapping[str, Any]) -> pd.DataFrame:
     Columns: question, references, candidate, label. Raises InputError: the file is invalid.
     """
     planned = plan.build_plan(raw)
-    columns = ["question", "references", "candidate", "label"]
-    rows = files.read_rows(planned.task_spec(TRAIN)["import"], planned.import_path(FILE), None, columns)
+    spec, columns = planned.task_spec(TRAIN)["import"], ["question", "references", "candidate"]
+    if aspects := planned.config.imports[FILE].aspects:
+        reader = AspectColumnsReader(aspects.model_dump(mode="json"))
+        rows = files.read_rows(reader.map_columns(spec), planned.import_path(FILE), None, [*columns, *reader.required])
+        low, high = aspects.range
+        rows = rows.assign(label=(rows[reader.required].mean(axis=1) - low) / (high - low))
+    else:
+        rows = files.read_rows(spec, planned.import_path(FILE), None, [*columns, "label"])
     return rows[rows["label"].notna()]
 
 

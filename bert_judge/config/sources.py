@@ -24,6 +24,8 @@ class Columns(Block):
     """the model's name"""
     label: str = "label"
     """verdict: 1/0, true/false, correct/incorrect, right/wrong, yes/no, pass/fail, a number in [0, 1], or empty for no verdict"""
+    rationale: str = "rationale"
+    """why the label is so, in words, which a fine-tuned language model learns too"""
     choices: str | None = None
     """list of answer options"""
     id: str | None = None

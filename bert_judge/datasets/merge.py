@@ -45,7 +45,7 @@ def build_dataset(
     """
     pairs = [(model, task) for model, task in spec["tables"]]
     merged = [
-        _merge(task, candidate_path, label_path)
+        _merge(task, candidate_path, label_path, has_rationales=spec.get("rationales", False))
         for (_, task), candidate_path, label_path in zip(pairs, candidates, labels, strict=True)
     ]
     rows = pd.concat(merged, ignore_index=True)
@@ -112,10 +112,15 @@ def _label_weakly(
 
 
 def fold_duplicates(rows: pd.DataFrame) -> pd.DataFrame:
-    """Keep one row per distinct (task, question, references, candidate), with the mean of its labels and of its aspects."""
+    """Keep one row per distinct (task, question, references, candidate), with the mean of its labels and of its aspects.
+
+    Its rationale is that of its first row, unless that had the other verdict.
+    """
     key = [rows["task"], rows["question"], rows["references"].map(tuple), rows["candidate"]]
     groups = rows.groupby(key, sort=False)
-    rows = rows.assign(label=groups["label"].transform("mean"))
+    labels = groups["label"].transform("mean")
+    agrees = (labels >= 0.5) == (rows["label"] >= 0.5)
+    rows = rows.assign(label=labels, rationale=rows["rationale"].where(agrees, None))
     if rows["aspects"].notna().any():
         group_numbers = groups.ngroup()
         means = {group: _mean_aspects(labels) for group, labels in rows["aspects"].groupby(group_numbers)}
@@ -150,11 +155,13 @@ def balanced_weights(labels: pd.Series) -> pd.Series:
     return 1 / (class_shares * correct.nunique())
 
 
-def _merge(task: str, candidate_path: str | Path, label_path: str | Path) -> pd.DataFrame:
+def _merge(task: str, candidate_path: str | Path, label_path: str | Path, has_rationales: bool = False) -> pd.DataFrame:
     candidates = tables.read(candidate_path, tables.CANDIDATES)
     labels = join_labels(candidates, label_path)
     columns = {name: labels[name] for name in ("verdict", "score", "reason", "aspects")}
-    return candidates.assign(task=task, label=labels["score"], **columns)
+    # Those of simulated answers say how they were made.
+    rationale = labels["reason"] if has_rationales and not _is_simulated(candidate_path) else None
+    return candidates.assign(task=task, label=labels["score"], rationale=rationale, **columns)
 
 
 def _describe(rows: pd.DataFrame) -> dict[str, Any]:

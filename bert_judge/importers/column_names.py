@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 # Columns that every file of answers needs.
 REQUIRED = ("references", "candidate")
 # If several columns may have one of these roles, the first is taken, and no file is refused.
-OPTIONAL = ("model", "task", "choices", "label")
+OPTIONAL = ("model", "task", "choices", "label", "rationale")
 # What a user can do about a role where no option names its column, see `detect_columns`.
 RENAME = "rename it to {}".format
 # Role of a column with one option; the letter follows.
@@ -165,7 +165,7 @@ def _match_names(table: _Table) -> dict[str, str]:
     columns, matched = table.columns, dict(table.user_columns)
     others = [name for name in columns if name not in matched.values()]
     for role, names in vocabulary()["names"].items():
-        if role in matched or (role == "label" and not table.with_label):
+        if role in matched or (role in ("label", "rationale") and not table.with_label):
             continue
         named = {normalize(name): name for name in columns if normalize(name) in names}
         if role == "question" and named.keys() == {"instruction", "input"}:
@@ -183,7 +183,7 @@ def _match_names(table: _Table) -> dict[str, str]:
         if role == "references" and column and column.casefold().endswith("label") and any(map(is_ambiguous, columns)):
             # A label next to an answer may be an annotator's verdict.
             column = None if _are_verdicts(table.cells(column)) else column
-        if column:
+        if column and (role != "rationale" or column in others):
             matched[role] = column
     return matched
 

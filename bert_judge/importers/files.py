@@ -36,6 +36,7 @@ PARSERS: Parsers = {
     "label": lambda cell, _: values.parse_label(cell),
     # Read from the column of the label.
     "attempted": lambda cell, _: values.parse_attempt(cell),
+    "rationale": lambda cell, _: _parse_name(cell, _),
     "choices": lambda cell, _: list(parsed.texts) if (parsed := options.parse_option_cell(cell)) else None,
     "id": lambda cell, _: values.parse_required_text(cell).strip(),
     "aspect": lambda cell, _: values.parse_required_text(cell).strip(),

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 from transformers import AutoTokenizer
@@ -266,10 +267,11 @@ def _logarithms(completion: Completion, choices: Sequence[str]) -> list[float]:
     return [math.log(max(completion.choice_probabilities[choice], 1e-30)) for choice in choices]
 
 
-def explanation(grades: Sequence[float | None], reason: str | None) -> str:
-    """Return what follows the verdict in a training text: a line of grades and the reason; empty without both."""
-    line = f"Grade: {' '.join(f'{grade:g}' for grade in grades if grade is not None)}" if any(g is not None for g in grades) else ""
-    return "\n".join(filter(None, (line, (reason or "").strip())))
+def explanation(grades: Sequence[float | None], reason: str | float | None) -> str:
+    """Return what follows the verdict in a training text: a line of grades and the reason, without those that are null or NaN."""
+    known = [f"{grade:g}" for grade in grades if not pd.isna(grade)]
+    line = f"Grade: {' '.join(known)}" if known else ""
+    return "\n".join(filter(None, (line, reason.strip() if isinstance(reason, str) else "")))
 
 
 def parse_explanation(text: str) -> tuple[dict[str, float] | None, str]:

@@ -25,6 +25,17 @@ def is_fine_tuned(block: Any) -> bool:
     return bool(block.checkpoint or block.base)
 
 
+def check_server(model: Any, origin: str) -> None:
+    """Raise a ValueError if a model cannot run a fine-tuned judge; `origin` is the key that names the judge."""
+    if model.generator != "openai":
+        raise ValueError(f"model with {origin} is the server that runs the trained judge; set model.generator to openai")
+    if not model.logprobs or model.structured_output == "none":
+        raise ValueError(
+            "the score of a trained judge is the probability of its verdict; set model.logprobs: true and model.structured_output, "
+            "which is structured_outputs for vLLM"
+        )
+
+
 def fine_tuned_assets(judge: str, block: Any) -> dict[str, Spec]:
     """Return what `prepare` fetches for a fine-tuned judge: the base model, or the trained judge."""
     if block.checkpoint:

@@ -298,6 +298,9 @@ def augment(rows: pd.DataFrame, augmentations: Sequence[Mapping[str, Any]], seed
                     "candidate": row.candidate,
                     "label": float(row.correct),
                     "model": f"{SYNTHETIC}{kind}",
+                    # They are about another text.
+                    "aspects": None,
+                    "rationale": None,
                 }
                 synthetic_records.append(record | changes)
     synthetic = pd.DataFrame(synthetic_records, columns=rows.columns)

@@ -192,6 +192,8 @@ class Specs(ResolvedConfig):
         entry = self.config.datasets[dataset]
         # Synthetic rows are made, and checked, by the rules about texts.
         versions = {"text_version": text.TEXT_VERSION} if entry.augment else {}
+        # Reasons of other judges say how they decided.
+        rationales = {"rationales": True} if self.kind_of(entry.teacher).looks_up_labels else {}
         weak = {"tables": [[m, t] for m, t in self.weakly_labelled_tables(dataset)]}
         return {
             "dataset": dataset,
@@ -199,6 +201,7 @@ class Specs(ResolvedConfig):
             "tables": [[m, t] for m, t in self.dataset_tables(dataset)],
             "weak_teacher": {**dump(entry.weak_teacher, without={"tasks"}), **weak} if entry.weak_teacher else None,
             **versions,
+            **rationales,
         }
 
     def overlap_spec(self, dataset: str, task: str) -> Spec:

@@ -28,7 +28,7 @@ def problem(folder: Path, rows: int = 120) -> tuple[Checkpoint, trainer.Examples
     return loaded, trainer.Examples(encoded, labels, [1.0] * rows)
 
 
-def dataset(path: Path, questions: range) -> Path:
+def dataset(path: Path, questions: range, rationales: bool = False) -> Path:
     rows = [
         {
             "sample_id": f"s{n}",
@@ -41,6 +41,7 @@ def dataset(path: Path, questions: range) -> Path:
             "label": float(not wrong),
             "weight": 1.0,
             "aspects": None,
+            "rationale": f"The capital is {WORDS[n % 4]}." if rationales else None,
         }
         for n in questions
         for wrong in [n // 4 % 2]
@@ -55,9 +56,10 @@ def spec(**training: Any) -> dict[str, Any]:
     return {"judge": "mine", "kind": "llm", "dataset": "labelled", "base": "tiny", "training": tuning}
 
 
-def train(folder: Path, base: Path, rows: int = 32, **training: Any) -> Path:
+def train(folder: Path, base: Path, rows: int = 32, rationales: bool = False, **training: Any) -> Path:
     folder.mkdir(exist_ok=True)
-    parts = [dataset(folder / f"{name}.parquet", part) for name, part in (("train", range(rows)), ("held", range(100, 116)))]
+    questions = {"train": range(rows), "held": range(100, 116)}
+    parts = [dataset(folder / f"{name}.parquet", part, rationales) for name, part in questions.items()]
     (folder / "summary.json").write_text('{"simulated": 0}')
     inputs = dict(zip(("train", "validation", "summary", "backbone"), (*parts, folder / "summary.json", base), strict=True))
     train_judge(TrainingContext(spec(**training), inputs, folder / "judge", folder / "work"))

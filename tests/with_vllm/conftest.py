@@ -8,7 +8,7 @@ import socket
 import subprocess
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -56,17 +56,17 @@ def smollm() -> Path:
 @pytest.fixture(scope="session")
 def server(vllm_python: str, qwen: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Address of vLLM's own server with the tiny Qwen3, called `served`."""
-    yield from _serve(vllm_python, qwen, WINDOW, tmp_path_factory.mktemp("server") / "log")
+    yield from serve(vllm_python, qwen, WINDOW, tmp_path_factory.mktemp("server") / "log")
 
 
 @pytest.fixture(scope="session")
 def smollm_server(vllm_python: str, smollm: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Address of vLLM's own server with SmolLM2, called `served`."""
-    yield from _serve(vllm_python, smollm, SMOLLM_WINDOW, tmp_path_factory.mktemp("server") / "log")
+    yield from serve(vllm_python, smollm, SMOLLM_WINDOW, tmp_path_factory.mktemp("server") / "log")
 
 
-def _serve(vllm_python: str, model: Path, window: int, log: Path) -> Iterator[str]:
-    """Start vLLM's own server of a model, called `served`; yield its address and stop it."""
+def serve(vllm_python: str, model: Path, window: int, log: Path, more: Sequence[str] = ()) -> Iterator[str]:
+    """Start vLLM's own server of a model, called `served`, with more options; yield its address and stop it."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -74,7 +74,7 @@ def _serve(vllm_python: str, model: Path, window: int, log: Path) -> Iterator[st
     flat = [str(part) for pair in options.items() for part in pair]
     with log.open("w") as out:
         process = subprocess.Popen(
-            [vllm_python, "-m", "vllm.entrypoints.openai.api_server", *flat, "--host", "127.0.0.1", "--enforce-eager"],
+            [vllm_python, "-m", "vllm.entrypoints.openai.api_server", *flat, *more, "--host", "127.0.0.1", "--enforce-eager"],
             stdout=out,
             stderr=out,
         )

@@ -42,7 +42,7 @@ class ImportedJudge:
         named = answers["settings"].get("model_name", spec["model"])
         reader = AspectColumnsReader(spec["aspects"]) if "aspects" in spec else None
         verdicts = reader.required if reader else ["label"]
-        optional = ["candidate"] if reader else ["candidate", "attempted"]
+        optional = ["candidate", "rationale"] if reader else ["candidate", "rationale", "attempted"]
         map_columns = reader.map_columns if reader else _map_attempts
         if self._in_rows:
             mapped = {**answers, "import": map_columns(answers["import"])}
@@ -70,6 +70,9 @@ class ImportedJudge:
         if not reader and not frame["attempted"].dropna().all():
             # The file tells refusals from incorrect answers.
             self._attempts = frame.groupby(identity)["attempted"].any().to_dict()
+        self._rationales: dict[Any, str] = {}
+        if "rationale" in frame:
+            self._rationales = frame.dropna(subset=["rationale"]).groupby(identity)["rationale"].first().to_dict()
         self._texts: dict[Any, str] = {}
         if "candidate" in frame and self._in_rows:
             self._texts = frame.set_index(identity)["candidate"].to_dict()
@@ -88,7 +91,8 @@ class ImportedJudge:
         score = self._scores.get(key)
         if score is None or pd.isna(score):
             return invalid(NO_VERDICT)
-        return decided(score, aspects=self._aspects.get(key), is_attempted=self._attempts.get(key))
+        reason, aspects, is_attempted = (known.get(key) for known in (self._rationales, self._aspects, self._attempts))
+        return decided(score, reason=reason, aspects=aspects, is_attempted=is_attempted)
 
 
 def _map_attempts(spec: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -14,6 +14,7 @@ from bert_judge.encoder.judge_folder import local_content
 from bert_judge.judges import registry
 from bert_judge.judges.language_models import (
     FINE_TUNING,
+    check_server,
     fine_tuned_assets,
     fine_tuned_inputs,
     is_fine_tuned,
@@ -77,8 +78,8 @@ class LLMJudgeConfig(JudgeConfig):
             raise ValueError("dataset and base belong together: base is the model that is fine-tuned on the dataset")
         if useless := self.model_fields_set & ({"training"} if not self.dataset else set()):
             raise ValueError(f"{useless.pop()} has no effect without dataset; remove it")
-        if origins and self.model and not isinstance(self.model, OpenAIModel):
-            raise ValueError(f"model with {origins[0]} is the server that runs the trained judge; set model.generator to openai")
+        if origins and self.model:
+            check_server(self.model, origins[0])
         if self.show_references and not self.aspects:
             raise ValueError("show_references belongs to aspects; without these the references are shown anyway; remove it")
         if origins and (self.aspects or self.api != "chat"):

@@ -64,8 +64,8 @@ def train_judge(context: TrainingContext) -> None:
     simulated = bool(json.loads(Path(inputs["summary"]).read_text("utf-8"))["simulated"])
 
     def write_examples(writer: PromptWriter) -> list[tuple[str, str, str]]:
-        columns = zip(to_rows(rows), rows["label"], rows["aspects"], strict=True)
-        return [write_example(writer, row, label, aspects or {}) for row, label, aspects in columns]
+        columns = zip(to_rows(rows), rows["label"], rows["aspects"], rows["rationale"], strict=True)
+        return [write_example(writer, row, label, aspects or {}, rationale) for row, label, aspects, rationale in columns]
 
     training = FineTuning(context, FineTunedJudge, DEFAULTS, context.settings(JudgeTuning), simulated)
     judge, statistics = training.run(write_examples, tables.fingerprint(rows))
@@ -78,11 +78,13 @@ def train_judge(context: TrainingContext) -> None:
     training.write(judge, result, {"rows": len(rows), **statistics}, f"{len(rows):,} answers of the dataset `{spec['dataset']}`")
 
 
-def write_example(writer: PromptWriter, row: Row, label: float, aspects: Mapping[str, float]) -> tuple[str, str, str]:
+def write_example(
+    writer: PromptWriter, row: Row, label: float, aspects: Mapping[str, float], rationale: str | float | None
+) -> tuple[str, str, str]:
     """Return prompt, verdict and explanation of a training row; the value of a single aspect is learned as a grade."""
     candidate = render_candidate(row, DEFAULTS["seed"], DEFAULTS["max_candidate_chars"])
     prompt, _ = writer.write(row.question, row.references, {"Candidate": candidate})
-    return prompt, YES if label >= 0.5 else NO, explanation([*aspects.values()] if len(aspects) == 1 else [], None)
+    return prompt, YES if label >= 0.5 else NO, explanation([*aspects.values()] if len(aspects) == 1 else [], rationale)
 
 
 def to_rows(frame: pd.DataFrame) -> list[Row]:

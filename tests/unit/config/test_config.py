@@ -99,7 +99,8 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "unknown key of an import": (
         {"imports/one/columns": {"antwort": "x"}},
-        "imports.one.columns.antwort: unknown key; choose one of: question, references, candidate, model, label, choices, id",
+        "imports.one.columns.antwort: unknown key; choose one of: question, references, candidate, model, label, rationale, "
+        "choices, id",
     ),
     "misspelt kind of a model": (
         {"models/bing": {"generater": "simulated", "p_correct": 0.5}},

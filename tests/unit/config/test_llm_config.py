@@ -35,6 +35,11 @@ def with_judge(**changes: Any) -> dict[str, Any]:
     ("changes", "line"),
     [
         ({"model": None}, "judges.teacher: give one of model (to prompt), dataset (to train on) and checkpoint"),
+        ({"checkpoint": "owner/judge"}, "judges.teacher: model with checkpoint is the server that runs the trained judge; set"),
+        (
+            {"checkpoint": "o/j", "model": SERVED},
+            "judges.teacher: the score of a trained judge is the probability of its verdict; set model.logp",
+        ),
         ({"base": "package:x"}, "judges.teacher: dataset and base belong together"),
         ({"training": {}}, "judges.teacher: training has no effect without dataset; remove it"),
         ({"model": "owner/judge"}, "judges.teacher.model: must be a block of keys"),

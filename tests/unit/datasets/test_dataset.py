@@ -76,9 +76,15 @@ def test_duplicates_with_different_labels_get_the_mean(tmp_path: Path) -> None:
             "references": [["r"]] * 3,
             "candidate": ["c", "c", "d"],
             "label": [1.0, 0.0, 1.0],
+            "rationale": ["It is right.", "It is wrong.", "Right."],
         }
     )
-    assert fold_duplicates(frame.assign(aspects=None))[["candidate", "label"]].values.tolist() == [["c", 0.5], ["d", 1.0]]
+    columns = ["candidate", "label", "rationale"]
+    folded = fold_duplicates(frame.assign(aspects=None))[columns].values.tolist()
+    assert folded == [["c", 0.5, "It is right."], ["d", 1.0, "Right."]]
+    # The mean is the other verdict.
+    folded = fold_duplicates(frame.assign(aspects=None, label=[0.5, 0.0, 1.0]))[columns].fillna("").values.tolist()
+    assert folded == [["c", 0.25, ""], ["d", 1.0, "Right."]]
 
 
 def table(models: int = 3, per_model: int = 40) -> pd.DataFrame:

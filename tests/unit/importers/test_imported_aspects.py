@@ -51,11 +51,12 @@ WIDE = {"columns": {"tone": "tone", "facts": "facts"}, "range": [1, 4]}
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
 def test_aspects_and_the_score_that_they_make(tmp_path: Path, rows: list[dict[str, Any]], aspects: Any, ending: str) -> None:
     path = tmp_path / f"people.{ending}"
-    frame = pd.DataFrame(rows)
+    frame = pd.DataFrame(rows).assign(rationale=[f"So is {row['question']}" for row in rows])
     frame.to_parquet(path) if ending == "parquet" else frame.to_csv(path, index=False)
     first, second, third = judge(path, aspects).judge([row("Wie spät?", "zwölf"), row("why?", "because"), row("why?", "no")])
     assert (first.verdict, first.aspects) == ("correct", {"tone": 4.0, "facts": 2.0})
     assert first.score == pytest.approx((1 + 1 / 3) / 2)
+    assert (first.reason, third.reason) == ("So is Wie spät?", "the file has no verdict for this answer")
     assert (second.verdict, second.score, second.aspects) == ("incorrect", 0.0, {"tone": 1.0})
     assert (third.verdict, third.aspects) == ("invalid", None)
 
@@ -108,4 +109,4 @@ def test_a_block_of_no_shape_is_refused(block: dict[str, Any]) -> None:
 def test_duplicates_have_the_mean_of_their_aspects() -> None:
     rows = pd.DataFrame({"task": "t", "question": "q", "references": [["r"]] * 4, "candidate": ["a", "a", "b", "c"], "label": 1.0})
     rows["aspects"] = pd.Series([{"tone": 1.0}, {"tone": 4.0, "facts": 2.0}, None, {}], dtype=object)
-    assert fold_duplicates(rows)["aspects"].tolist() == [{"tone": 2.5, "facts": 2.0}, None, None]
+    assert fold_duplicates(rows.assign(rationale=None))["aspects"].tolist() == [{"tone": 2.5, "facts": 2.0}, None, None]

@@ -108,6 +108,10 @@ def test_new_models_and_their_order_change_no_spec() -> None:
             {"judges__better__checkpoint": "x"},
             "judges.better: give one of model (to prompt), pairs (to train on), checkpoint and rule",
         ),
+        (
+            {"judges__prompted__checkpoint": "o/j"},
+            "judges.prompted: model with checkpoint is the server that runs the trained judge",
+        ),
         ({"judges__prompted__backbone": "minilm"}, "judges.prompted: backbone cannot be combined with model"),
         ({"judges__better__reasoning": True}, "judges.better: reasoning cannot be combined with pairs"),
         ({"judges__prompted__model__generator": "nope"}, "judges.prompted.model.generator: unknown generator 'nope'"),

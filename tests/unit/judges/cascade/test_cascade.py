@@ -229,7 +229,7 @@ def test_unknown_judge_is_an_error(tmp_path: Path, fitted: Path) -> None:
 def dataset(models: Sequence[str]) -> pd.DataFrame:
     frame = pd.concat([answers(model) for model in models], ignore_index=True)
     correct = np.tile([1.0, 0.0], len(frame) // 2)
-    return frame.assign(task="t", label=correct, weight=1.0, aspects=None)[tables.DATASET.names]
+    return frame.assign(task="t", label=correct, weight=1.0, aspects=None, rationale=None)[tables.DATASET.names]
 
 
 SPEC = {

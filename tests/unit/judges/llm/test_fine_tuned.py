@@ -62,6 +62,15 @@ def test_a_judge_is_a_folder_that_scores(judge: Path) -> None:
     assert adapter["r"] <= 16 and AutoTokenizer.from_pretrained(judge).chat_template
 
 
+def test_a_judge_explains_after_its_verdict_if_its_data_did(base: Path, tmp_path: Path) -> None:
+    """It has learned the reasons by heart; without reasoning it writes its verdict only, with the same score."""
+    folder = train(tmp_path / "t", base, rows=16, rationales=True, epochs=24.0)
+    fast, explained = (FineTunedJudge.load(folder, "mine", DEFAULTS | {"reasoning": reasoning}) for reasoning in (False, True))
+    [short], [long] = fast.judge([ROW]), explained.judge([ROW])
+    assert short.reason == "probability of the verdict" and long.score == short.score
+    assert "capital is" in (long.reason or "") and (long.completion_tokens or 0) > 4 + (short.completion_tokens or 0)
+
+
 def load_base(judge: Path) -> dict[str, Any]:
     return dict(json.loads((judge / "judge.json").read_text()))
 
@@ -129,6 +138,7 @@ def test_a_short_prompt_is_whole(writer: PromptWriter) -> None:
         ([8.5, 6.0], "A is better.\nReally.", ({"grade_a": 8.5, "grade_b": 6.0}, "A is better.\nReally.")),
         ([None], "Only words.", (None, "Only words.")),
         ([3.0], None, ({"grade": 3.0}, "")),
+        ([float("nan"), 4.0], float("nan"), ({"grade": 4.0}, "")),
     ],
 )
 def test_explanations_are_parsed_as_written(grades: list[float | None], reason: str | None, parsed: Any) -> None:
@@ -155,14 +165,16 @@ def test_calibration_of_pairs_is_symmetric() -> None:
 
 
 @pytest.mark.parametrize(
-    ("label", "aspects", "expected"),
+    ("label", "aspects", "rationale", "expected"),
     [
-        (1.0, {}, ("yes", "")),
-        (0.0, {"grade": 2.0}, ("no", "Grade: 2")),
-        (0.6, {"quality": 8.5}, ("yes", "Grade: 8.5")),
-        (1.0, {"tone": 4.0, "depth": 2.0}, ("yes", "")),
+        (1.0, {}, None, ("yes", "")),
+        (0.0, {"grade": 2.0}, None, ("no", "Grade: 2")),
+        (0.6, {"quality": 8.5}, "Nearly. ", ("yes", "Grade: 8.5\nNearly.")),
+        (1.0, {"tone": 4.0, "depth": 2.0}, "Names the city.", ("yes", "Names the city.")),
     ],
 )
-def test_a_single_aspect_is_learned_as_a_grade(writer: PromptWriter, label: float, aspects: Any, expected: tuple[str, str]) -> None:
-    prompt, *text = write_example(writer, ROW, label, aspects)
+def test_grade_and_reason_follow_the_verdict(
+    writer: PromptWriter, label: float, aspects: Any, rationale: str | None, expected: tuple[str, str]
+) -> None:
+    prompt, *text = write_example(writer, ROW, label, aspects, rationale)
     assert tuple(text) == expected and prompt.endswith("Verdict:\n")

@@ -64,7 +64,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     spec = {"features": "f", "model": "m", "task": "t", **features}
     extractor = HiddenStateExtractor(model, features)
     extract_features(spec, folder / "c.parquet", folder / "f" / "m" / "t.parquet", extractor, "rev", folder / "work")
-    labelled = rows.assign(task="t", label=correct.astype(float), weight=1.0)
+    labelled = rows.assign(task="t", label=correct.astype(float), weight=1.0, rationale=None)
     labelled["aspects"] = pd.Series([{"tone": 4.0 if good else 1.0} for good in correct], dtype=object)
     tables.write(labelled[:TRAIN], folder / "train.parquet", tables.DATASET, {})
     tables.write(labelled[TRAIN:], folder / "validation.parquet", tables.DATASET, {})
