@@ -4,9 +4,9 @@
 
 Builds the wheel, installs it into an empty environment (`pip install --no-compile`, from the configured index) and prints packages
 and megabytes, without pip and setuptools, which every environment has, and processor seconds and peak memory of `--help` and of the
-first verdict on a file with one row that the encoder reads. With BERT_JUDGE_DATA, it compares scores in float32 and the verdicts of
-the automatic choice with those of torch in float32, on 3,000 rows of five files, in the environment that runs this script. Exits
-with code 1 if a limit is exceeded.
+first verdict on a file with one row that the encoder reads. It scores the example, and serves one request. With BERT_JUDGE_DATA, it
+compares scores in float32 and the verdicts of the automatic choice with those of torch in float32, on 3,000 rows of five files, in
+the environment that runs this script. Exits with code 1 if a limit is exceeded.
 """
 
 from __future__ import annotations
@@ -15,11 +15,17 @@ import argparse
 import compileall
 import json
 import os
+import re
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 import venv
+from contextlib import suppress
 from pathlib import Path
+from urllib.request import Request, urlopen
 
 ROOT = Path(__file__).parents[1]
 ROW = {
@@ -70,6 +76,28 @@ def measure(command: list[str], folder: Path) -> tuple[float, float]:
     return seconds, kilobytes * 1024 / 1e6
 
 
+def ask_server(program: str) -> str:
+    """Serve the default judge and return its verdict on an answer that is correct."""
+    server = subprocess.Popen([program, "serve", "--judge", "general", "--port", "0"], stderr=subprocess.PIPE, text=True)
+    assert server.stderr is not None
+    try:
+        host, port = next(found for line in server.stderr if (found := re.findall(r"http://([\d.]+):(\d+)", line)))[0]
+        # A full pipe would stop it.
+        threading.Thread(target=list, args=(server.stderr,), daemon=True).start()
+        # It logs its address just before it listens.
+        while server.poll() is None:
+            with suppress(ConnectionRefusedError):
+                socket.create_connection((host, int(port))).close()
+                break
+        body = json.dumps({"references": "Paris", "candidate": "It is Paris."}).encode()
+        request = Request(f"http://{host}:{port}/v1/judge", body, {"Content-Type": "application/json"})
+        with urlopen(request) as response:
+            return str(json.load(response)["verdict"])
+    finally:
+        server.terminate()
+        server.wait()
+
+
 def compare_scores(python: Path, data: Path, folder: Path) -> tuple[int, float, int]:
     """Return the number of rows, the largest difference of scores from torch's, and the number of other verdicts.
 
@@ -104,7 +132,9 @@ def main() -> None:
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     with tempfile.TemporaryDirectory() as temporary:
         environment, folder = options.keep or Path(temporary) / "environment", Path(temporary)
+        started = time.monotonic()
         python = install(environment.absolute())
+        print(f"installed in {time.monotonic() - started:.0f} s", flush=True)
         [packages] = environment.glob("lib/python3*/site-packages")
         results = dict(zip(("packages", "megabytes"), measure_size(packages), strict=True))
         (folder / "answers.jsonl").write_text(json.dumps(ROW) + "\n", "utf-8")
@@ -117,6 +147,9 @@ def main() -> None:
         for name, value in results.items():
             print(f"{name}: {value:.4g} (at most {LIMITS[name]:g})", flush=True)
         failed = [name for name, value in results.items() if value > LIMITS[name]]
+        subprocess.run([program, "score", "--example"], cwd=folder, check=True)
+        print(f"served: {(served := ask_server(program))}", flush=True)
+        failed += ["served"] if served != "correct" else []
         if data := os.environ.get("BERT_JUDGE_DATA"):
             count, difference, verdicts = compare_scores(python, Path(data), folder)
             print(f"{count} rows: scores differ from torch's by at most {difference:.1e}, {verdicts} verdicts differ")
