@@ -54,11 +54,14 @@ def generated_pages() -> dict[str, str | bytes]:
 
 
 def attack_families() -> str:
-    """Return the page with a table of all attacks and one of all benign perturbations."""
+    """Return the page with all attacks and all benign perturbations, a table per theme."""
     parts = ["# Attack families", "What each family of [attacks](attacks.md) is, and where it was described first."]
     for kind, heading in (("attack", "Attacks: incorrect"), ("benign_perturbation", "Benign perturbations: correct")):
-        rows = [f"| {f.theme} | `{f.name}` | {f.description} | {f.source} |" for f in FAMILIES.values() if f.kind == kind]
-        parts += [f"## {heading}", "\n".join(["| theme | family | description | source |", "|---|---|---|---|", *rows])]
+        parts.append(f"## {heading}")
+        families = [family for family in FAMILIES.values() if family.kind == kind]
+        for theme in dict.fromkeys(family.theme for family in families):
+            rows = [f"| `{f.name}` | {f.description} | {f.source} |" for f in families if f.theme == theme]
+            parts += [f"### {theme}", "\n".join(["| family | description | source |", "|---|---|---|", *rows])]
     return "\n\n".join(parts) + "\n"
 
 
@@ -70,15 +73,21 @@ def augmentation_kinds() -> str:
 
 
 def real_answers_files() -> str:
-    """Return the page with the table of docs/real_answers.csv."""
-    header, *rows = csv.reader((ROOT / "docs" / "real_answers.csv").read_text("utf-8").splitlines())
+    """Return the page with the table of docs/real_answers.csv, in columns that fit on a page."""
     text = "# Files of real answers\n\nWhere the [real answers](real_answers.md) come from.\n\n"
-    lines = [header, ["---"] * len(header), *([_linked(cell) for cell in row] for row in rows)]
-    return text + "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    rows = csv.DictReader((ROOT / "docs" / "real_answers.csv").read_text("utf-8").splitlines())
+    lines = [
+        "| file, configuration | rows | answers, and who labelled them | source with its commit, licence |",
+        "|---|---|---|---|",
+    ]
+    for row in rows:
+        configuration, file, count, answers, labels, source, licence = map(_cell, row.values())
+        lines.append(f"| {file}<br>{configuration} | {int(count):,} | {answers}<br>*{labels}* | {_linked(source)}<br>{licence} |")
+    return text + "\n".join(lines) + "\n"
 
 
 def _linked(cell: str) -> str:
-    return re.sub(r"https://github\.com/([\w./-]+\w)", r"[\1](\g<0>)", _cell(cell))
+    return re.sub(r"https://github\.com/([\w./-]+\w)", r"[\1](\g<0>)", cell)
 
 
 def command_index() -> str:

@@ -31,20 +31,19 @@ def test_the_page_of_a_command_has_all_its_options(name: str) -> None:
 
 def test_the_page_of_the_attacks_has_every_family() -> None:
     page = site_pages.attack_families()
-    lines = [f"| {family.theme} | `{family.name}` | {family.description} | {family.source} |" for family in FAMILIES.values()]
+    lines = [f"| `{family.name}` | {family.description} | {family.source} |" for family in FAMILIES.values()]
     assert len(lines) > 80 and [line for line in lines if page.count(line) != 1] == []
+    assert page.index("### padding") < page.index("`long_without_answer`") < page.index("### phrasing")
     attacks, benign = (page.index(name) for name in ("`gibberish`", "`typing_error`"))
     assert page.index("## Attacks") < attacks < page.index("## Benign") < benign
 
 
 def test_the_page_of_the_real_answers_has_every_file_and_its_licence() -> None:
-    lines = site_pages.real_answers_files().splitlines()[4:]
-    assert {line.count(" | ") for line in lines} == {6} and lines[1] == "| --- | --- | --- | --- | --- | --- | --- |"
+    page = site_pages.real_answers_files()
     source = "[openai/grade-school-math](https://github.com/openai/grade-school-math), 3101c7d50724"
-    assert (
-        f"| gsm8k.yaml | gsm8k_gpt3.parquet | 2788 | GSM8K; GPT-3 6B and 175B, fine-tuned | rule, final number | {source} | MIT |"
-        in lines
-    )
+    answers = "GSM8K; GPT-3 6B and 175B, fine-tuned<br>*rule, final number*"
+    assert f"| gsm8k_gpt3.parquet<br>gsm8k.yaml | 2,788 | {answers} | {source}<br>MIT |\n" in page
+    assert {line.count(" | ") for line in page.splitlines()[6:]} == {3}
 
 
 def test_the_page_of_the_augmentation_has_every_kind() -> None:
