@@ -12,19 +12,7 @@ import yaml
 
 from bert_judge import tables
 from bert_judge.assets.prepare import GENERAL
-from bert_judge.cli.options import (
-    Candidate,
-    DataFolder,
-    ModelColumn,
-    Question,
-    References,
-    Settings,
-    drop_ambiguous_models,
-    find_columns,
-    parse_settings,
-    read_config,
-    without_none,
-)
+from bert_judge.cli import options
 from bert_judge.cli.terminal import log
 from bert_judge.config import files as config_files
 from bert_judge.importers.column_names import column_option
@@ -46,29 +34,29 @@ def audit(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Of FILE: folder of sheet and tables. Default: FILE.audit.")
     ] = None,
-    question: Question = None,
-    references: References = None,
-    candidate: Candidate = None,
-    model: ModelColumn = None,
+    question: options.Question = None,
+    references: options.References = None,
+    candidate: options.Candidate = None,
+    model: options.ModelColumn = None,
     cores: Annotated[int | None, typer.Option(min=1, help="Of CONFIG: CPU cores to use; default: all of this machine.")] = None,
-    settings: Settings = None,
-    data: DataFolder = None,
+    settings: options.Settings = None,
+    data: options.DataFolder = None,
 ) -> None:
     """Do one round of an audit: read the filled sheets, print who is better and what to label next, and draw the next sheet.
 
     With CONFIG, the same as bert-judge run CONFIG audit, with the results printed.
     """
-    of_file = without_none(
+    of_file = options.without_none(
         judge=judge, size=size, output=output, question=question, references=references, candidate=candidate, model=model
     )
-    of_config = without_none(cores=cores, set=settings, data=data)
+    of_config = options.without_none(cores=cores, set=settings, data=data)
     is_file = config_files.is_table(source)
     if foreign := of_config if is_file else of_file:
         kind = "configurations" if is_file else "files of answers"
         raise InputError(f"{column_option(next(iter(foreign)))}: is for {kind}, and {source} is none; leave it out")
     sheets = labels or []
     if is_file:
-        columns = without_none(question=question, references=references, candidate=candidate, model=model)
+        columns = options.without_none(question=question, references=references, candidate=candidate, model=model)
         folder = output or source.with_suffix(".audit")
         _audit_file(source, columns, judge or GENERAL, sheets, size, folder)
     else:
@@ -100,8 +88,8 @@ def _audit_file(
         if sheet.resolve().parent == folder.resolve():
             raise InputError(f"--labels {sheet}: every round overwrites files in that folder; keep labels in another")
     rows = open_rows(file)
-    columns = find_columns(rows, named_columns, ("question", "references", "candidate"), optional=("model",))
-    drop_ambiguous_models(rows, columns)
+    columns = options.find_columns(rows, named_columns, ("question", "references", "candidate"), optional=("model",))
+    options.drop_ambiguous_models(rows, columns)
     log("; ".join(f"{role}: {column!r}" for role, column in columns.items()))
     judge = find_judge(judge_name)
     planned = build_plan(configurations.audit(file, columns, judge.name, judge.context.block, sheets, size))
@@ -130,10 +118,10 @@ def _audit_run(config: Path, sheets: Sequence[Path], cores: int | None, settings
 
     overrides = list(settings)
     if sheets:
-        block: dict[str, Any] = {**(parse_settings(settings, None).get("audit") or {}), "labels": list(map(str, sheets))}
+        block: dict[str, Any] = {**(options.parse_settings(settings, None).get("audit") or {}), "labels": list(map(str, sheets))}
         overrides.append(f"audit={yaml.safe_dump(block, default_flow_style=True, width=10**6).strip()}")
     command = snakemake_command(config, ["audit"], cores=cores, settings=overrides, data=data)
-    if not read_config([config], overrides)[1].get("audit"):
+    if not options.read_config([config], overrides)[1].get("audit"):
         raise InputError(f"{config}: no audit block; add audit: {{judge: NAME}}, with a judge of scorers")
     sys.stdout.flush()
     # The standings of the run are not what was asked for; its progress goes to stderr too.

@@ -13,17 +13,7 @@ import typer
 
 from bert_judge import plan, tables
 from bert_judge.assets.prepare import GENERAL, GENERAL_FOLDER
-from bert_judge.cli import configurations
-from bert_judge.cli.options import (
-    DEFAULT_CONFIG,
-    Candidate,
-    ConfigFiles,
-    Question,
-    References,
-    find_columns,
-    load_judges,
-    without_none,
-)
+from bert_judge.cli import configurations, options
 from bert_judge.cli.terminal import console, echo, format_number, format_percent, log, make_table
 from bert_judge.evaluation.attacks import AttackTables, attack_judge
 from bert_judge.importers import column_names
@@ -54,9 +44,9 @@ def attack(
     ] = None,
     rows: Annotated[int, typer.Option(min=1, help="Number of questions.")] = 150,
     seed: Annotated[int, typer.Option(help="Seed of the question sample and of the attacks.")] = 0,
-    question: Question = None,
-    references: References = None,
-    config: ConfigFiles = None,
+    question: options.Question = None,
+    references: options.References = None,
+    config: options.ConfigFiles = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Output folder. Default: results/attacks/trials/JUDGE/TASK.")
     ] = None,
@@ -77,7 +67,7 @@ def attack(
         table = _task_table(str(task))
     else:
         table = folder / "questions.parquet"
-        _build_questions(answers, without_none(question=question, references=references), table)
+        _build_questions(answers, options.without_none(question=question, references=references), table)
     with closing(reference.load()) as named_judge:
         result = attack_judge(
             named_judge.judge, labels_spec=reference.context.spec, task_table=table, rows=rows, seed=seed, folder=folder
@@ -87,9 +77,9 @@ def attack(
 
 def _config_files(judge: str, files: list[Path] | None) -> list[Path]:
     """Return the files of the configuration that a judge may be in; a folder or the shipped judge needs none."""
-    if files is None and (Path(judge).is_dir() or judge == GENERAL or not DEFAULT_CONFIG.is_file()):
+    if files is None and (Path(judge).is_dir() or judge == GENERAL or not options.DEFAULT_CONFIG.is_file()):
         return []
-    return files or [DEFAULT_CONFIG]
+    return files or [options.DEFAULT_CONFIG]
 
 
 def _task_table(task: str) -> Path:
@@ -104,7 +94,7 @@ def _build_questions(file: Path, named_columns: Mapping[str, str], output: Path)
     """Write the distinct questions of a file as a task table."""
     answers = open_answers(file, is_plain=bool(named_columns))
     framework, source = answers.framework, answers.source
-    columns = {} if framework or source is None else find_columns(source, named_columns, ("question", "references"))
+    columns = {} if framework or source is None else options.find_columns(source, named_columns, ("question", "references"))
     log(f"{file}: {framework}" if framework else "; ".join(f"{role}: {column!r}" for role, column in columns.items()))
     planned = plan.build_plan(configurations.questions(file, columns))
     build_task(planned.task_spec(configurations.FILE), output, planned.import_path(configurations.FILE))
@@ -136,9 +126,9 @@ def certify(
     label: Annotated[
         list[str] | None, typer.Option("--label", help="Name of the label column; several are several annotators. Repeatable.")
     ] = None,
-    question: Question = None,
-    references: References = None,
-    candidate: Candidate = None,
+    question: options.Question = None,
+    references: options.References = None,
+    candidate: options.Candidate = None,
     attacks: Annotated[Path | None, typer.Option(help="rates.parquet of bert-judge attack, to show the attack rate.")] = None,
     card: Annotated[bool, typer.Option("--card", help="Write the result into the model card of the judge's folder.")] = False,
 ) -> None:
@@ -148,7 +138,7 @@ def certify(
     was trained or calibrated on are refused.
     """
     source = open_rows(file)
-    named = without_none(question=question, references=references, candidate=candidate, label=label[0] if label else None)
+    named = options.without_none(question=question, references=references, candidate=candidate, label=label[0] if label else None)
     detected = column_names.detect_columns(file, source.columns, named, (*PARTS, "label"), with_label=True)
     labels = label or [detected["label"]]
     if missing := [name for name in labels if name not in source.columns]:
@@ -158,7 +148,7 @@ def certify(
         raise InputError(f"--card: {judge} is not the folder of a judge; leave --card out")
     from bert_judge.evaluation.audit.certificate import certify_file, read_attack_rates
 
-    [loaded] = load_judges([judge])
+    [loaded] = options.load_judges([judge])
     rates = {} if attacks is None else read_attack_rates(attacks)
     if attacks is not None and loaded.name not in rates:
         raise InputError(f"{attacks}: no attack rates of {loaded.name}; run bert-judge attack, or omit --attacks")

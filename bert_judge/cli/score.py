@@ -13,25 +13,8 @@ import typer
 
 from bert_judge import tables
 from bert_judge.assets.prepare import GENERAL_FOLDER
+from bert_judge.cli import options
 from bert_judge.cli.answer_reader import make_reader
-from bert_judge.cli.options import (
-    Answers,
-    Candidate,
-    Conversation,
-    Force,
-    Judges,
-    Label,
-    ModelColumn,
-    Policy,
-    Question,
-    References,
-    ScoredAnswers,
-    Server,
-    Threshold,
-    find_judges,
-    model_block,
-    without_none,
-)
 from bert_judge.cli.remote_files import use_copies
 from bert_judge.cli.terminal import console, echo, format_interval, format_number, format_percent, log, make_table, progress
 from bert_judge.importers.answers import NO_REFERENCE, RecordReader, find_suspicious_input
@@ -66,18 +49,18 @@ EXAMPLE = "example.csv"
 
 
 def score(
-    file: ScoredAnswers = None,
+    file: options.ScoredAnswers = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Output file. Default: FILE.scored.SUFFIX.")] = None,
-    judge: Judges = None,
-    threshold: Threshold = None,
-    policy: Policy = None,
-    question: Question = None,
-    references: References = None,
-    candidate: Candidate = None,
-    model: ModelColumn = None,
-    label: Label = None,
+    judge: options.Judges = None,
+    threshold: options.Threshold = None,
+    policy: options.Policy = None,
+    question: options.Question = None,
+    references: options.References = None,
+    candidate: options.Candidate = None,
+    model: options.ModelColumn = None,
+    label: options.Label = None,
     by: Annotated[str | None, typer.Option(help="Column of a category: prints the accuracy in each of its values too.")] = None,
-    conversation: Conversation = False,
+    conversation: options.Conversation = False,
     top_percent: Annotated[
         float | None, typer.Option(help="Write only this share of the rows, those with the highest scores: 0.2 for a fifth.")
     ] = None,
@@ -87,7 +70,7 @@ def score(
     ] = None,
     max_accepted: Annotated[float, typer.Option(min=0, max=1, help="Highest share of these that a judge may accept.")] = 0.1,
     example: Annotated[bool, typer.Option("--example", help=f"Write a small file of answers, {EXAMPLE}, and score it.")] = False,
-    force: Force = False,
+    force: options.Force = False,
 ) -> None:
     """Score a file of answers: write the same file with verdict, score and reason columns appended.
 
@@ -97,7 +80,7 @@ def score(
         file = write_example(file or Path(EXAMPLE))
     elif file is None:
         raise InputError("score needs a file of answers; bert-judge score --example writes a small one and scores it")
-    columns = without_none(question=question, references=references, candidate=candidate, model=model, label=label)
+    columns = options.without_none(question=question, references=references, candidate=candidate, model=model, label=label)
 
     if top_percent is not None and not 0 < top_percent <= 1:
         raise InputError(f"--top-percent {top_percent:g}: is outside 0 to 1; give a share, such as 0.2 for the best fifth")
@@ -112,7 +95,7 @@ def score(
         judge_file(
             file,
             output,
-            lambda: find_judges(judge or [], threshold, policy),
+            lambda: options.find_judges(judge or [], threshold, policy),
             columns=columns,
             by=by,
             prefix=prefix,
@@ -138,19 +121,19 @@ def write_example(path: Path) -> Path:
 
 
 def label(
-    file: Answers,
+    file: options.Answers,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Output file. Default: FILE.labelled.SUFFIX.")] = None,
     teacher: Annotated[
         str | None,
         typer.Option(help="Language model: hub id, folder, or name on the server; or a judge of a configuration, FILE.yaml:NAME."),
     ] = None,
-    server: Server = None,
+    server: options.Server = None,
     reasoning: Annotated[bool, typer.Option(help="Let the model reason before its verdict.")] = True,
-    question: Question = None,
-    references: References = None,
-    candidate: Candidate = None,
-    model: ModelColumn = None,
-    force: Force = False,
+    question: options.Question = None,
+    references: options.References = None,
+    candidate: options.Candidate = None,
+    model: options.ModelColumn = None,
+    force: options.Force = False,
 ) -> None:
     """Label a file of answers with a teacher: append label_verdict, label_score and label_reason, for use by `train`."""
     if teacher is None:
@@ -163,10 +146,10 @@ def label(
         disable_progress_bars()
         if is_configured:
             return judge_loading.find_judges([teacher])
-        block = {"kind": "llm", "model": model_block(teacher, server, "hf"), "reasoning": reasoning}
+        block = {"kind": "llm", "model": options.model_block(teacher, server, "hf"), "reasoning": reasoning}
         return [judge_loading.from_config({"judges": {TEACHER: block}}, TEACHER)]
 
-    columns = without_none(question=question, references=references, candidate=candidate, model=model)
+    columns = options.without_none(question=question, references=references, candidate=candidate, model=model)
     tally = judge_file(file, output, find, columns=columns, prefix=LABEL_PREFIX, force=force, suffix=".labelled")
     if tally.reasons and not tally.decided:
         raise InputError(f"{file}: the teacher labelled no answer; fix what the reasons above name, and repeat with --force")
@@ -365,8 +348,8 @@ def _next_step(tally: Tally, judges: Sequence[judge_loading.NamedJudge], file: P
         if len(set(truth)) < 2 or len(set(questions)) < 2:
             continue
         start = {} if judge.folder == GENERAL_FOLDER else {"from": str(judge.folder)}
-        options = " ".join(f"{column_option(role)} {shlex.quote(value)}" for role, value in {**start, **columns}.items())
-        command = f"bert-judge train {name} -o my-judge {options}".rstrip()
+        named = " ".join(f"{column_option(role)} {shlex.quote(value)}" for role, value in {**start, **columns}.items())
+        command = f"bert-judge train {name} -o my-judge {named}".rstrip()
         return f"{len(truth):,} answers have a label; 20 adapt {judge.name} to answers like these, in seconds: {command}"
     if labelled:
         return f"bert-judge certify {name} --judge NAME tests on these labels whether a judge is good enough"

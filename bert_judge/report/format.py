@@ -5,15 +5,17 @@ import hashlib
 import math
 import re
 from collections.abc import Callable, Sequence
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from bert_judge.runtime.logs import escape_controls
+from bert_judge.runtime.package_data import read_yaml
+
+_FOLDER = Path(__file__).parent
 
 
 def environment() -> Environment:
@@ -29,7 +31,7 @@ def environment() -> Environment:
 
 def resource(name: str) -> str:
     """Return the text of a file of this package, such as a style sheet."""
-    return resources.files("bert_judge.report").joinpath(name).read_text(encoding="utf-8")
+    return (_FOLDER / name).read_text("utf-8")
 
 
 def script_hash(script: str) -> str:
@@ -42,7 +44,7 @@ def script_hash(script: str) -> str:
 MISSING = "–"
 TABLE_FORMATS = ("markdown", "csv", "latex")
 # Titles and colours of the report.
-TITLES: dict[str, Any] = yaml.safe_load(resource("titles.yaml"))
+TITLES: dict[str, Any] = read_yaml(_FOLDER / "titles.yaml")
 LEVEL_TITLES: dict[str, str] = TITLES["levels"]
 # Long texts keep their beginning and end: the verdict often depends on the last sentence.
 HEAD, TAIL = 3000, 1500

@@ -1,5 +1,5 @@
-"""Tasks by name, registered functions and the 22 published ones (`sources.yaml`); and their prompts, one wording per family in
-three styles.
+"""Tasks by name, registered functions and the 22 published ones (`sources.yaml`); and their prompts (`prompts.yaml`), one
+wording per family in three styles.
 """
 
 from __future__ import annotations
@@ -10,13 +10,11 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import yaml
-
 from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.package_data import read_yaml
 
 if TYPE_CHECKING:
     from bert_judge.config import Family, SuitedJudge, TaskSource
@@ -125,27 +123,16 @@ def published_sources() -> Mapping[str, TaskSource]:
     """Return the source of each published task, by name."""
     from bert_judge.config import TaskSource
 
-    text = resources.files("bert_judge.tasks").joinpath("sources.yaml").read_text(encoding="utf-8")
-    return {name: TaskSource.model_validate(entry) for name, entry in yaml.safe_load(text).items()}
+    sources = read_yaml(Path(__file__).with_name("sources.yaml"))
+    return {name: TaskSource.model_validate(entry) for name, entry in sources.items()}
 
 
 # --- prompts ---
 
-MARKER = "Final answer:"
-
-# Stands for X in "Final answer: X".
-ANSWER_FORMATS = {
-    "multiple_choice": "the letter of the right option",
-    "reading": "a short span taken from the text, a number, or yes or no",
-    "math": "a number or a formula",
-    "short_answer": "a name, a number or a few words",
-}
-
-INSTRUCTIONS = {
-    "free": "",
-    "soft": "\n\nAnswer in your own way, and conclude your response with `{marker} X`, where X is {answer_format}.",
-    "strict": "\n\nPlease respond only with the exact format `{marker} X`, where X is {answer_format}.",
-}
+_PROMPTS = read_yaml(Path(__file__).with_name("prompts.yaml"))
+MARKER: str = _PROMPTS["marker"]
+ANSWER_FORMATS: dict[str, str] = _PROMPTS["answer_formats"]
+INSTRUCTIONS: dict[str, str] = _PROMPTS["instructions"]
 
 
 def prompt(sample: Sample, family: str, style: str) -> str:

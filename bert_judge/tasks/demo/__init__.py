@@ -9,27 +9,23 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-import yaml
-
+from bert_judge.runtime.package_data import read_yaml
 from bert_judge.tasks.registry import Sample, task
 
 if TYPE_CHECKING:
     from bert_judge.config import Family
 
 PEOPLE = "people"
-
-
-def _read_data(name: str) -> str:
-    return resources.files("bert_judge.tasks.demo").joinpath("data", name).read_text(encoding="utf-8")
+_DATA = Path(__file__).with_name("data")
 
 
 def _register(name: str, family: Family) -> None:
     @task(name, family)
     def samples() -> Iterator[Sample]:
-        for line in _read_data(f"{name}.jsonl").splitlines():
+        for line in (_DATA / f"{name}.jsonl").read_text("utf-8").splitlines():
             row = json.loads(line)
             choices = tuple(row["choices"]) if "choices" in row else None
             yield Sample(row["question"], tuple(row["references"]), row["answer_kind"], choices)
@@ -43,7 +39,7 @@ for _split in ("train", "test"):
 
 @cache
 def _answers() -> Mapping[str, list[list[str]]]:
-    return {kind: [answer.split("|") for answer in answers] for kind, answers in yaml.safe_load(_read_data("answers.yaml")).items()}
+    return {kind: [answer.split("|") for answer in answers] for kind, answers in read_yaml(_DATA / "answers.yaml").items()}
 
 
 @cache

@@ -375,7 +375,7 @@ print(peak)
 
 @pytest.mark.skipif(not Path("/proc/self/status").is_file(), reason="a process's peak is read from /proc")
 def test_memory_does_not_grow_with_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bert_judge.tables.files.GROUP_ROWS", 500)
+    monkeypatch.setattr("bert_judge.tables.GROUP_ROWS", 500)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     peaks, letters = [], 10_000
     for rows in (1_000, 8_000):
