@@ -12,20 +12,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from bert_judge import tables
-from bert_judge.evaluation.audit import ppi
+from bert_judge.evaluation.audit import ppi, sampling
 from bert_judge.evaluation.audit.certificate import certificate_table, read_attack_rates
-from bert_judge.evaluation.audit.sampling import (
-    LABEL,
-    POSITION,
-    RATE,
-    assign_strata,
-    attach_labels,
-    draw_sample,
-    inclusion_probabilities,
-    labels_from_gold,
-    order_answers,
-    read_labels,
-)
+from bert_judge.evaluation.audit.sampling import LABEL, POSITION, RATE
 from bert_judge.evaluation.model_comparison import mark_significant
 from bert_judge.evaluation.score_tables import KEY, MODEL, TASK, load_verdicts
 from bert_judge.evaluation.standings import estimate_accuracy
@@ -53,15 +42,15 @@ def build_corrected(
     """
     gold = spec["labels_from"]
     verdicts = load_verdicts(scores, [*spec["judges"], *([gold] if gold else [])])
-    ordered = order_answers(verdicts, spec["judge"], spec["design"], spec["seed"])
+    ordered = sampling.order_answers(verdicts, spec["judge"], spec["design"], spec["seed"])
     votes = None
     if sheets:
         names = ", ".join(map(str, sheets))
-        ordered, votes = attach_labels(
-            ordered, scores, votes=read_labels(sheets), source=names, needs_rates=spec["design"] != "uniform"
+        ordered, votes = sampling.attach_labels(
+            ordered, scores, votes=sampling.read_labels(sheets), source=names, needs_rates=spec["design"] != "uniform"
         )
     else:
-        ordered = labels_from_gold(ordered, draw_sample(ordered, spec["size"]), gold)
+        ordered = sampling.labels_from_gold(ordered, sampling.draw_sample(ordered, spec["size"]), gold)
     frames = {
         "corrected_accuracy": corrected_table(ordered, spec),
         "corrected_pairs": corrected_pairs_table(ordered, spec),
@@ -113,8 +102,8 @@ def estimate_methods(answers: pd.DataFrame, judge: str, sampling_judge: str) -> 
     labels, model = answers[LABEL].to_numpy(float), answers[MODEL].astype(str).to_numpy()
     truth = np.where(labels >= 0, labels, np.nan)
     labelled, question = labels >= 0, answers["sample_id"].to_numpy()
-    probabilities = inclusion_probabilities(model, answers[RATE], labelled)
-    strata = assign_strata(model, answers[sampling_judge], labelled)
+    probabilities = sampling.inclusion_probabilities(model, answers[RATE], labelled)
+    strata = sampling.assign_strata(model, answers[sampling_judge], labelled)
     predictions = ppi.impute_scores(answers[judge], model)
     return {
         "human_labels": ppi.prediction_powered(
