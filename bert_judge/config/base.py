@@ -87,14 +87,7 @@ class ProbeAspect(Aspect):
         return self
 
 
-# The five aspects of ROSCOE for grading reasoning (arXiv 2212.07919), as Representation-as-a-Judge uses them.
-ROSCOE = {
-    "semantic_consistency": "the steps follow from the question and from each other, and contradict neither",
-    "logicality": "the reasoning is valid: no step is missing, circular or a leap",
-    "informativeness": "every step brings what the answer needs, and nothing needed is left out",
-    "fluency": "the text is well formed, clear and free of repetition",
-    "factuality": "what is claimed is true, numbers and names included",
-}
+ROSCOE: dict[str, str] = NAMES["roscoe"]
 
 
 def roscoe() -> dict[str, ProbeAspect]:

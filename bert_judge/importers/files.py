@@ -42,13 +42,6 @@ PARSERS: Parsers = {
     "aspect": lambda cell, _: values.parse_required_text(cell).strip(),
 }
 TEXT_COLUMNS = set(PARSERS) - {"label"}
-# Names of the preferred answer in files, in small letters and without brackets.
-_WORDS = {
-    "A": {"a", "1", "answer_a", "answer1", "answer a", "model_a", "model a", "first", "win", "a>b", "a>>b"},
-    "B": {"b", "2", "answer_b", "answer2", "answer b", "model_b", "model b", "second", "lose", "b>a", "b>>a"},
-    "tie": {"tie", "c", "0", "equal", "same", "both", "neither", "draw", "a=b", "tie (bothbad)", "bothbad"},
-}
-PREFERENCE_BY_WORD = {word: preference for preference, words in _WORDS.items() for word in words}
 
 
 def distinct_models(entry: Import, path: Path) -> list[str]:
@@ -276,24 +269,6 @@ def majority(votes: Sequence[str]) -> str:
     return winners[0] if len(winners) == 1 else "tie"
 
 
-def parse_preference(value: Any) -> str | None:
-    """Return the preferred answer: A, B or tie; None for an empty cell. Raises UnreadableCell: any other value."""
-    if values.is_null(value) or (isinstance(value, str) and value.strip().casefold() in values.NULL_WORDS):
-        return None
-    word = values.parse_text(value).casefold().strip("[]\"' \n\t")
-    if word not in PREFERENCE_BY_WORD:
-        raise values.UnreadableCell(f"is {value!r:.60}; use A, B or tie; 1, 2 or 0; or leave it empty")
-    return PREFERENCE_BY_WORD[word]
-
-
-def _parse_votes(value: Any, _: bool) -> list[str]:
-    """Return the votes of a cell: a list, or a text with commas."""
-    if values.is_null(value):
-        return []
-    members = value if isinstance(value, list | tuple) else values.parse_text(value).strip("[]() ").split(",")
-    return [vote for member in members if (vote := parse_preference(member)) is not None]
-
-
 def _parse_name(value: Any, _: bool) -> str | None:
     return values.parse_text(value).strip() or None
 
@@ -305,8 +280,8 @@ _PAIR_PARSERS: Parsers = {
     "references": lambda cell, is_csv: values.parse_texts(cell, is_csv) or None,
     "model_a": _parse_name,
     "model_b": _parse_name,
-    "label": lambda cell, _: parse_preference(cell),
-    "votes": _parse_votes,
+    "label": lambda cell, _: values.parse_preference(cell),
+    "votes": lambda cell, _: values.parse_preferences(cell),
     "task": _parse_name,
     "grade_a": lambda cell, _: values.parse_number(cell),
     "grade_b": lambda cell, _: values.parse_number(cell),

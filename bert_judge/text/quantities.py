@@ -122,18 +122,7 @@ _SIGNS = [form for form in _CURRENCY_FORMS if not form[-1].isalnum() and form !=
 _SUPERSCRIPTS = re.compile(r"[⁰¹²³⁴-⁹⁺⁻]+")
 _VULGAR = re.compile(r"(?:(\d)\s?)?([¼-¾⅐-⅞])")
 _FOREIGN_DIGIT = re.compile(r"[^\x00-\x7f]")
-_LATEX = [
-    (re.compile(r"\\(?:text|mathrm|textbf|mathbf|mbox|operatorname)\s?\{([^{}]*)\}"), r"\1"),
-    (re.compile(r"\\[dt]?frac\s*\{\s*([-−]?\d+)\s*\}\s*\{\s*(\d+)\s*\}|\\[dt]?frac\s?(\d)\s?(\d)"), r"\1\3/\2\4"),
-    (re.compile(r"\\(?:times|cdot)(?![a-z])"), "×"),
-    (re.compile(r"\^\s?\{?\\circ\}?"), "°"),
-    (re.compile(r"\\degree(?![a-z])"), "°"),
-    (re.compile(r"\\left|\\right|\\displaystyle"), ""),
-    (re.compile(r"\\([%$&#])"), r"\1"),
-    (re.compile(r"(?<=\d)(?:\{,\}|,\\!)(?=\d)"), ","),
-    (re.compile(r"\\[,;:! ]|~"), " "),
-    (re.compile(r"\\[()\[\]]"), ""),
-]
+_LATEX, _HALVES = ([(re.compile(pattern), text) for pattern, text in _TABLES[name]] for name in ("latex", "halves"))
 _DOLLARS = re.compile(r"\$\$?([^$\n]{1,200}?)\$\$?(?!\d)")
 _PLAIN_NUMBER = r"\d{1,3}(?:,\d{3})*(?:\.\d+)?|\d+(?:\.\d+)?"
 _ACCOUNTING = re.compile(
@@ -141,14 +130,6 @@ _ACCOUNTING = re.compile(
 )
 _MINUS_WORD = re.compile(r"\b(?:negative|minus)\s(?=[$€£]?\.?\d)", re.IGNORECASE)
 _SIGNED_ACCOUNTING = re.compile(rf"([$€£])\s?\(({_PLAIN_NUMBER})\)")
-_HALVES = [
-    (re.compile(r"\b(?:an?|one|1) (\w+) and (?:a|one|1) half\b"), r"1.5 \1"),
-    (re.compile(r"\b(?:an?|one|1) quarter of an?\b"), "0.25"),
-    (re.compile(r"\b(?:(?:an?|one|1) )?half(?: of)? an?\b"), "0.5"),
-    (re.compile(r"\b(?:3|three) quarters(?: of an?)?\b"), "0.75"),
-    (re.compile(r"\bhalf\Z"), "0.5"),
-    (re.compile(r"\ban? (?=(?:hour|day|week|minute|month|year|dozen|hundred|thousand|million|billion|decade|fortnight)\b)"), "1 "),
-]
 _MIXED = [(re.compile(rf"\b(\d+) and (?:an?|1) {part}\b"), rf"\1{digits}") for part, digits in (("half", ".5"), ("quarter", ".25"))]
 _WORDS = re.compile(r"\d+\.\d+|[^\W_]+(?:['’]\w+)?|[^\w\s]")
 

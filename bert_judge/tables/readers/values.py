@@ -22,7 +22,7 @@ _DATE = ("day", "month", "year")
 # A question in an object, as exports of traces spell it; an answer may itself be an object.
 _QUESTION_OBJECT = re.compile(rf"\s*\{{\s*[\"'](?:{'|'.join(_KEYS[USER])})[\"']\s*:\s*(?:[\"']|\[\s*\{{)")
 _VERDICTS = {word: verdict for verdict, words in _WORDS["verdicts"].items() for word in words}
-NULL_WORDS = frozenset(_WORDS["null"])
+_PREFERENCES = {word: preference for preference, words in _WORDS["preferences"].items() for word in words}
 # A list or object in brackets, NumPy's array, and a tuple of texts; a tuple of numbers is an interval or a vector.
 _LITERAL = re.compile(r"\[.*\]|\{.*\}|array\(.*\)|\(\s*['\"].*\)", re.DOTALL)
 _ARRAY = re.compile(r"\barray\((\[[^][]*\])(?:,\s*dtype=[\w'<>]+)?\)")
@@ -188,12 +188,10 @@ def parse_required_texts(value: Any, is_csv: bool = False) -> list[str]:
 
 def parse_label(value: Any) -> float | None:
     """Return a verdict as a number from 0 (incorrect) to 1 (correct), or None if there is none."""
-    if is_null(value):
+    if _is_empty(value):
         return None
     number: Any = math.nan
     if isinstance(value, str):
-        if value.strip().casefold() in NULL_WORDS:
-            return None
         if verdict := _VERDICTS.get(_verdict_word(value)):
             return float(verdict == "correct")
         number = to_float(value)
@@ -222,7 +220,7 @@ def _verdict_word(text: str) -> str:
 
 def parse_number(value: Any) -> float | None:
     """Return a finite number, or None if there is none."""
-    if is_null(value) or (isinstance(value, str) and value.strip().casefold() in NULL_WORDS):
+    if _is_empty(value):
         return None
     number: Any = math.nan
     if isinstance(value, str):
@@ -232,6 +230,24 @@ def parse_number(value: Any) -> float | None:
     if math.isfinite(number):
         return float(number)
     raise UnreadableCell(f"is {_preview(value)}; give a number, or nothing")
+
+
+def parse_preference(value: Any) -> str | None:
+    """Return the preferred answer: A, B or tie; None for an empty cell."""
+    if _is_empty(value):
+        return None
+    word = parse_text(value).casefold().strip("[]\"' \n\t")
+    if word not in _PREFERENCES:
+        raise UnreadableCell(f"is {value!r:.60}; use A, B or tie; 1, 2 or 0; or leave it empty")
+    return _PREFERENCES[word]
+
+
+def parse_preferences(value: Any) -> list[str]:
+    """Return the preferences in a cell: a list, or a text with commas."""
+    if is_null(value):
+        return []
+    members = value if isinstance(value, list | tuple) else parse_text(value).strip("[]() ").split(",")
+    return [preference for member in members if (preference := parse_preference(member)) is not None]
 
 
 def matches_filter(value: Any, expected: Any) -> bool:
@@ -327,6 +343,10 @@ def _require_member(value: Any, key: str, column: str, record: Mapping[str, Any]
         present = ", ".join(map(repr, value if isinstance(value, Mapping) else record))
         raise InputError(f"no column {column!r}; available: {present}; fix the source's columns")
     return value[key]
+
+
+def _is_empty(value: Any) -> bool:
+    return is_null(value) or (isinstance(value, str) and value.strip().casefold() in _WORDS["null"])
 
 
 def is_null(value: Any) -> bool:

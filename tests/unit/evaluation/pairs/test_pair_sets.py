@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from bert_judge import plan, tables
 from bert_judge.evaluation.pairs import agreement
-from bert_judge.importers.files import majority, parse_preference
+from bert_judge.importers.files import majority
 from bert_judge.plan import specs
 from bert_judge.runtime.errors import ConfigError, InputError
+from bert_judge.tables.readers import values
 
 names = st.lists(st.text("abcdef", min_size=1, max_size=4), unique=True, max_size=9)
 
@@ -263,7 +264,7 @@ def test_bad_files_are_reported_in_one_line(tmp_path: Path, lines: list[dict[str
     ],
 )
 def test_preference_cells(cell: object, meaning: str | None) -> None:
-    assert parse_preference(cell) == meaning
+    assert values.parse_preference(cell) == meaning
 
 
 @pytest.mark.parametrize(
