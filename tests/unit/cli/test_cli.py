@@ -10,18 +10,14 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from helpers.commands import run
 from rich.console import Console
-from typer.testing import CliRunner, Result
 
 from bert_judge import __version__, tables
-from bert_judge.cli import COMMANDS, app
+from bert_judge.cli import COMMANDS
 from bert_judge.cli.standings import print_standings
 
 SPEC = {"judges": ["exact", "bert", "human"], "gold": "human"}
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def standings_row(model: str, judge: str, accuracy: float, invalid: float = 0.0, task: str = "nq") -> dict[str, Any]:

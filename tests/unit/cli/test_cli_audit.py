@@ -7,15 +7,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from typer.testing import CliRunner, Result
-
-from bert_judge.cli import app
+from helpers.commands import run
 
 MODELS = {"good": 9, "bad": 3}
-
-
-def run(*words: object) -> Result:
-    return CliRunner().invoke(app, list(map(str, words)))
 
 
 def write(path: Path, rows: list[dict[str, object]]) -> Path:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_cli_score import run, write
+from helpers.commands import run, write
 
 from bert_judge.judges.pairwise.rules import PairRuleJudge
 from bert_judge.tables.readers.rows import open_rows

@@ -13,13 +13,13 @@ from typing import Any
 import pandas as pd
 import pytest
 import yaml
+from helpers.commands import run
 from helpers.framework_files import jsonl
 from huggingface_hub.repocard_data import model_index_to_eval_results
 from test_cli import SPEC, standings_row
-from typer.testing import CliRunner, Result
 
 from bert_judge import tables
-from bert_judge.cli import app, export_files
+from bert_judge.cli import export_files
 from bert_judge.report.results import AccuracyResult, accuracy_table
 
 ROWS = [
@@ -29,10 +29,6 @@ ROWS = [
     {"id": "q1", "attempt": 0, "question": "a?", "references": ["a"], "candidate": "a", "model": "n_%", "task": "other"},
 ]
 VERDICTS = [("correct", 0.9), ("incorrect", 0.2), ("invalid", None), ("correct", 1.0)]
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 @pytest.fixture

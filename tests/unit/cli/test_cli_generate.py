@@ -10,7 +10,7 @@ import pytest
 import yaml
 from helpers import tiny_models
 from helpers.chat_server import ChatServer, serving
-from test_cli_score import read, run, write
+from helpers.commands import read, run, write
 
 from bert_judge.plan.configuration import parse
 

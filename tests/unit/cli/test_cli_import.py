@@ -8,16 +8,11 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from helpers.commands import run
 from helpers.framework_files import FIXTURES, batch_response, document, helm, helm_state, jsonl, judgelm_row, lm_eval_row, made
-from typer.testing import CliRunner, Result
 
-from bert_judge.cli import app
 from bert_judge.config import Import
 from bert_judge.importers import files
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 @pytest.fixture(autouse=True)

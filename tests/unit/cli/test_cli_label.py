@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from helpers import tiny_models
 from helpers.chat_server import ChatServer, serving
-from test_cli_score import read, run, write
+from helpers.commands import read, run, write
 
 from bert_judge.importers import column_names
 

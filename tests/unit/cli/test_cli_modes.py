@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_cli_score import run, write
+from helpers.commands import run, write
 
 from bert_judge.judges import registry
 from bert_judge.judges.protocol import Label, Row, decided

@@ -12,21 +12,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from helpers import tiny_models
+from helpers.commands import run
 from huggingface_hub import errors
 from transformers import pipeline
-from typer.testing import CliRunner, Result
 
 from bert_judge import tables
-from bert_judge.cli import app
 from bert_judge.config import Input, Training
 from bert_judge.judges.bert.judge import BERTJudge
 from bert_judge.report import hub_folder
 
 ROWS = (["Capital of France?", "Größe?", "q"], ["Paris", "東京", "b"], ["It is Paris.", "naïve Ω", "a fox"])
-
-
-def run(*arguments: object) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def trained(folder: Path, architecture: str = "bert", features: bool = False, **settings: Any) -> BERTJudge:

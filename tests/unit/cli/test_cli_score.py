@@ -18,13 +18,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from helpers import tiny_models
+from helpers.commands import read, run, write
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logit
-from typer.testing import CliRunner, Result
 
 from bert_judge import tables
-from bert_judge.cli import app
 from bert_judge.config import Training
 from bert_judge.encoder.judge_folder import read_unseen_auroc
 from bert_judge.importers import column_names
@@ -45,32 +44,6 @@ ROWS: list[dict[str, Any]] = [
 ]
 VERDICTS = ["correct", "incorrect", "incorrect", "invalid"]
 REASONS = ["full_text", "full_text", "empty answer", "unfinished reasoning"]
-
-
-def run(*arguments: object, stdin: str | None = None) -> Result:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments], input=stdin)
-
-
-def write(path: Path, rows: list[dict[str, Any]]) -> Path:
-    if path.suffix == ".parquet":
-        pq.write_table(pa.Table.from_pylist(rows), path)
-    elif path.suffix == ".jsonl":
-        path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
-    else:
-        with path.open("w", encoding="utf-8", newline="") as file:
-            lines = csv.writer(file)
-            lines.writerow(rows[0])
-            lines.writerows([json.dumps(v, ensure_ascii=False) if isinstance(v, list) else v for v in row.values()] for row in rows)
-    return path
-
-
-def read(path: Path) -> list[dict[str, Any]]:
-    if path.suffix == ".parquet":
-        return pq.read_table(path).to_pylist()
-    if path.suffix == ".jsonl":
-        return [json.loads(line) for line in path.read_bytes().decode().split("\n") if line]
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
 
 
 @pytest.fixture(autouse=True)

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import yaml
 from helpers import tiny_models
+from helpers.commands import run, write
 from scipy.special import logit
-from test_cli_score import run, write
 
 from bert_judge.assets.prepare import GENERAL_FOLDER, folder_revision
 from bert_judge.integrations import label_texts, load_judge
