@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,21 +26,26 @@ if TYPE_CHECKING:
 
 Where = Mapping[str, Any]
 EVERY_MODEL = "*"
-# Column → parser of its cells, given whether they come from a CSV file.
-Parsers = Mapping[str, Callable[[Any, bool], Any]]
+# Column → parser of its cells; that of references takes `is_csv` too.
+Parsers = Mapping[str, Callable[..., Any]]
+
+
+def _parse_name(cell: Any) -> str | None:
+    return values.parse_text(cell).strip() or None
+
 
 PARSERS: Parsers = {
-    "question": lambda cell, _: values.parse_required_text(values.parse_message(cell, values.USER)),
+    "question": lambda cell: values.parse_required_text(values.parse_message(cell, values.USER)),
     "references": values.parse_required_texts,
-    "candidate": lambda cell, _: values.parse_message(cell, values.ASSISTANT),
-    "model": lambda cell, _: values.parse_required_text(cell).strip(),
-    "label": lambda cell, _: values.parse_label(cell),
+    "candidate": lambda cell: values.parse_message(cell, values.ASSISTANT),
+    "model": lambda cell: values.parse_required_text(cell).strip(),
+    "label": values.parse_label,
     # Read from the column of the label.
-    "attempted": lambda cell, _: values.parse_attempt(cell),
-    "rationale": lambda cell, _: _parse_name(cell, _),
-    "choices": lambda cell, _: list(parsed.texts) if (parsed := options.parse_option_cell(cell)) else None,
-    "id": lambda cell, _: values.parse_required_text(cell).strip(),
-    "aspect": lambda cell, _: values.parse_required_text(cell).strip(),
+    "attempted": values.parse_attempt,
+    "rationale": _parse_name,
+    "choices": lambda cell: list(parsed.texts) if (parsed := options.parse_option_cell(cell)) else None,
+    "id": lambda cell: values.parse_required_text(cell).strip(),
+    "aspect": lambda cell: values.parse_required_text(cell).strip(),
 }
 TEXT_COLUMNS = set(PARSERS) - {"label"}
 
@@ -159,9 +165,10 @@ def _read_columns(
 
     def parse(name: str, location: str, record: Record) -> Any:
         # Columns without a parser are named by the caller and hold numbers.
-        parser = (parsers or PARSERS).get(name, lambda cell, _: values.parse_number(cell))
-        where = f"{path}: {location}: column {mapped[name]!r} ({name})"
-        return values.parse_cell(where, lambda cell: parser(cell, is_csv), record.get(mapped[name]))
+        parser = (parsers or PARSERS).get(name, values.parse_number)
+        if name == "references":
+            parser = partial(parser, is_csv=is_csv)
+        return values.parse_cell(f"{path}: {location}: column {mapped[name]!r} ({name})", parser, record.get(mapped[name]))
 
     for location, record in records:
         if has_ids and (first := locations.setdefault(identity := parse("id", location, record), location)) != location:
@@ -269,22 +276,18 @@ def majority(votes: Sequence[str]) -> str:
     return winners[0] if len(winners) == 1 else "tie"
 
 
-def _parse_name(value: Any, _: bool) -> str | None:
-    return values.parse_text(value).strip() or None
-
-
 _PAIR_PARSERS: Parsers = {
     "question": PARSERS["question"],
-    "answer_a": lambda cell, _: values.parse_text(cell),
-    "answer_b": lambda cell, _: values.parse_text(cell),
+    "answer_a": values.parse_text,
+    "answer_b": values.parse_text,
     "references": lambda cell, is_csv: values.parse_texts(cell, is_csv) or None,
     "model_a": _parse_name,
     "model_b": _parse_name,
-    "label": lambda cell, _: values.parse_preference(cell),
-    "votes": lambda cell, _: values.parse_preferences(cell),
+    "label": values.parse_preference,
+    "votes": values.parse_preferences,
     "task": _parse_name,
-    "grade_a": lambda cell, _: values.parse_number(cell),
-    "grade_b": lambda cell, _: values.parse_number(cell),
+    "grade_a": values.parse_number,
+    "grade_b": values.parse_number,
     "rationale": _parse_name,
 }
 
