@@ -31,7 +31,7 @@ from bert_judge.candidates.generators.tokenization import PromptEncoder
 from bert_judge.config.models import HFModel, JudgeTuning
 from bert_judge.encoder.encoding import fair_lengths
 from bert_judge.encoder.judge_folder import JUDGE_FILE, METRICS
-from bert_judge.judges.model_card import markdown_table, metrics_table, write_model_card
+from bert_judge.judges.model_card import describe_tuning, markdown_table, metrics_table, write_model_card
 from bert_judge.judges.prompted import NO_VERDICT, Case, PromptedJudge, Reading, RenderedCandidate, Reply, ReplyFormat
 from bert_judge.judges.registry import TrainingContext
 from bert_judge.runtime.errors import InputError
@@ -372,14 +372,10 @@ def write_card(
     folder: Path, name: str, card: JudgeCard, result: Mapping[str, float], data: str, statistics: Mapping[str, float]
 ) -> None:
     """Write the model card of a fine-tuned judge of answers or of pairs."""
-    tuning = card.spec["training"]
-    method = f"LoRA of rank {tuning['lora']['rank']}" if tuning["method"] == "lora" else "all weights"
-    steps = f"{tuning['epochs']:g} epochs, {statistics['steps']:g} steps, learning rate {tuning['learning_rate']:g}"
     facts = {
         "base model": f"`{card.base}`, revision `{card.base_revision}`",
         "data": data,
-        "method": f"{method}, {steps}",
-        "training loss": f"{statistics['loss']:.4f} (mean over the run, verdicts and explanations only)",
+        **describe_tuning(card.spec["training"], statistics),
         "calibration": f"slope {card.calibration.slope:.3f}, offset {card.calibration.offset:.3f}, fitted on held-out questions",
     }
     subject, command = "compares answers with references", "score"

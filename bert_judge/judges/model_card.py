@@ -51,6 +51,16 @@ def write_model_card(
         temporary.write_text("\n\n".join(block.strip("\n") for block in blocks) + "\n", encoding="utf-8")
 
 
+def describe_tuning(tuning: Mapping[str, Any], statistics: Mapping[str, float]) -> dict[str, str]:
+    """Return how a language model was fine-tuned, from settings of `config.Tuning` and the metrics of the run, for its card."""
+    method = f"LoRA of rank {tuning['lora']['rank']}" if tuning["method"] == "lora" else "all weights"
+    epochs, rate = f"{tuning['epochs']:g} epochs, {statistics['steps']:g} steps", f"learning rate {tuning['learning_rate']:g}"
+    return {
+        "method": f"{method}, {epochs}, {rate}",
+        "training loss": f"{statistics['loss']:.4f} (mean over the run, completions only)",
+    }
+
+
 def write_encoder_card(folder: Path, metadata: JudgeMetadata, introduction: str, tag: str) -> None:
     """Write the card of a judge that is an encoder, of answers or of pairs."""
     write_model_card(

@@ -223,6 +223,10 @@ class PromptedJudge(ABC, Generic[Case]):
         """Return the formats of the first prompt and of the retry."""
 
     @abstractmethod
+    def _prompt(self, case: Case, instructions: str) -> str:
+        """Return the prompt about a case, which ends with instructions."""
+
+    @abstractmethod
     def _request(self, case: Case, reply_format: ReplyFormat) -> Request: ...
 
     @abstractmethod

@@ -2,9 +2,10 @@
 
 A name is one of: a judge of the given configuration, `general` (the judge in this package), a built-in rule, `FILE.yaml:NAME` (a
 judge of a configuration file), the name of a trained judge in `results/judges`, the folder of a trained judge, or `owner/name` (a
-checkpoint on the hub).
+checkpoint on the hub); or two and more of them joined by `+`, a cascade.
 """
 
+import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -97,6 +98,50 @@ class JudgeReference:
         return NamedJudge(self.name, tables.canonical(depends_on), judge, self.folder, self.needs_references)
 
 
+@dataclass(frozen=True)
+class CascadeReference(JudgeReference):
+    """A cascade of judges of single answers, the cheapest first."""
+
+    members: Sequence[JudgeReference] = ()
+
+    @property
+    def needs_references(self) -> bool:
+        return any(member.needs_references for member in self.members)
+
+    def load(self) -> NamedJudge:
+        from bert_judge.judges.cascade.escalation import CascadeJudge
+
+        # Requests to servers are stored only for judges that stand alone.
+        loaded = [replace(member, context=replace(member.context, store=None)).load() for member in self.members]
+        accuracies = [_read_accuracy(judge) for judge in loaded[1:]]
+        judge = CascadeJudge({judge.name: judge.judge for judge in loaded}, accuracies)
+        origin = tables.canonical({"judges": [judge.origin for judge in loaded], "accuracies": accuracies})
+        return NamedJudge(self.name, origin, judge, None, self.needs_references)
+
+
+def _read_accuracy(judge: NamedJudge) -> float:
+    """Return the accuracy of a trained judge on the validation rows of its training."""
+    try:
+        metrics = "" if judge.folder is None else (judge.folder / "metrics.json").read_text("utf-8")
+        return float(json.loads(metrics)["validation"]["accuracy"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"--judge {judge.name}: its accuracy, which decides what a cascade leaves to it, is not known; "
+            "name the folder of a judge from bert-judge train after the +"
+        ) from error
+
+
+def find_cascade(name: str, results: Path = RESULTS) -> JudgeReference:
+    """Find a judge, or a cascade of judges whose names are joined by `+`; raises like `find_judge`."""
+    if "+" not in name or Path(name).expanduser().exists():
+        return find_judge(name, results=results)
+    members = [find_judge(member, results=results) for member in name.split("+")]
+    if pairs := [member.name for member in members if member.kind.compares_pairs]:
+        raise InputError(f"--judge {name}: {pairs[0]} is a judge of two answers, which cannot be part of a cascade")
+    context = LoadContext({"judge": "+".join(member.name for member in members), "settings": {}}, {}, {})
+    return CascadeReference(context.name, registry.find("cascade"), context, members=members)
+
+
 def find_judges(names: Sequence[str], threshold: float | None = None, policy: str | None = None) -> list[JudgeReference]:
     """Find the judges of single answers with these names.
 
@@ -107,7 +152,7 @@ def find_judges(names: Sequence[str], threshold: float | None = None, policy: st
     Raises:
         InputError: a judge does not exist, or two have the same name.
     """
-    references = [override_settings(find_judge(name), threshold, policy) for name in names]
+    references = [override_settings(find_cascade(name), threshold, policy) for name in names]
     for reference in references:
         if reference.kind.compares_pairs:
             raise InputError(f"--judge {reference.name}: a judge of two answers, for bert-judge compare; name another judge")
@@ -257,6 +302,10 @@ def _of_block(
 
 def override_settings(reference: JudgeReference, threshold: float | None = None, policy: str | None = None) -> JudgeReference:
     """Return a judge with another threshold or policy. Raises InputError: it is to be lenient and has no policy."""
+    if isinstance(reference, CascadeReference):
+        first, *others = reference.members
+        members = [override_settings(first, threshold, policy), *(override_settings(other, threshold) for other in others)]
+        return replace(reference, members=members)
     spec = reference.context.spec
     settings = dict(spec["settings"])
     if threshold is not None:

@@ -146,7 +146,7 @@ def _named_judges(names: Sequence[str], results: Path) -> list[JudgeReference]:
     short_names = [name.rpartition(":")[2] if ":" in name else Path(name).expanduser().resolve().name for name in served]
     if repeated := [name for name in short_names if short_names.count(name) > 1]:
         raise InputError(f"--judge: two judges are called {repeated[0]!r}; serve them on two ports")
-    return [judge_loading.find_judge(name, results=results) for name in served]
+    return [judge_loading.find_cascade(name, results) for name in served]
 
 
 def _configured_judges(names: Sequence[str], files: Sequence[Path], results: Path) -> list[JudgeReference]:

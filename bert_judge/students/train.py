@@ -11,7 +11,7 @@ from bert_judge.candidates.generators.hf import load_model
 from bert_judge.candidates.generators.tokenization import ENCODING_ERRORS, PromptEncoder
 from bert_judge.candidates.tuning import Example, merge_adapter, tune
 from bert_judge.config import Tuning
-from bert_judge.judges.model_card import markdown_table, write_model_card
+from bert_judge.judges.model_card import describe_tuning, markdown_table, write_model_card
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
 from bert_judge.tasks.registry import instruction
@@ -77,16 +77,13 @@ def train_student(
 def write_card(folder: Path, spec: Mapping[str, Any], base: Manifest, metrics: Mapping[str, Any]) -> None:
     answer_filter = spec["filter"]
     models, tasks = (", ".join(sorted(set(names))) for names in zip(*answer_filter["tables"], strict=True))
-    tuning, training = spec["training"], metrics["training"]
-    method = f"LoRA of rank {tuning['lora']['rank']}, merged" if tuning["method"] == "lora" else "all weights"
     data = {
         "base model": f"`{base.repository}`, revision `{base.revision}`",
         "answers": f"{metrics['answers']}, of {models} to {tasks}; {metrics['left_out']} left out as too long",
         "filter": f"`{answer_filter['filter']}`: {describe_filter(answer_filter)}",
         "prompts": f"style `{spec['prompt_style']}`",
         "made by": f"bert-judge {__version__}",
-        "method": f"{method}, {tuning['epochs']:g} epochs, {training['steps']} steps, learning rate {tuning['learning_rate']}",
-        "training loss": f"{training['loss']:.4f} (mean over the run, completion tokens only)",
+        **describe_tuning(spec["training"], metrics["training"]),
     }
     write_model_card(
         folder,

@@ -19,7 +19,7 @@ from bert_judge.candidates.generators.vllm import PYTHON
 
 # A tiny model needs little memory and no threads; both would be taken in proportion to the machine.
 SMALL = {"VLLM_CPU_KVCACHE_SPACE": "1", "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
-READY_SECONDS = 300
+READY_SECONDS = 900
 # A judge's prompt is long, the more so in the few tokens that a tiny model knows.
 WINDOW = 4096
 SMOLLM_WINDOW = 512

@@ -4,7 +4,7 @@ import json
 import logging
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from bert_judge import tables
-from bert_judge.judges.protocol import KEY, LABEL_COLUMNS, join_labels
+from bert_judge.judges.protocol import KEY, LABEL_COLUMNS, Judge, Label, Row, join_labels
 from bert_judge.runtime.errors import InputError
 
 log = logging.getLogger(__name__)
@@ -48,6 +48,33 @@ def load_thresholds(path: str | Path) -> tuple[dict[str, DecisionThresholds], st
         raise InputError(f"{path}: cannot be read ({error.strerror}); fit the cascade first") from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"{path}: not the file of a fitted cascade; delete it and run again") from error
+
+
+class CascadeJudge:
+    """Implements `judges.protocol.Judge` on any answers: a judge decides where it is surer than the next one usually is right.
+
+    How sure a judge is, is the larger one of its score and 1 − score; so its scores must be probabilities.
+
+    Args:
+        judges: name → judge, the cheapest first.
+        accuracies: of the verdicts of each judge but the first, measured at its training.
+    """
+
+    def __init__(self, judges: Mapping[str, Judge], accuracies: Sequence[float]) -> None:
+        self.judges, self.accuracies = judges, accuracies
+        self.revisions = {name: revision for judge in judges.values() for name, revision in judge.revisions.items()}
+
+    def judge(self, rows: Sequence[Row]) -> list[Label]:
+        """See `judges.protocol.Judge`; `decided_by` is the name of the judge."""
+        names, judges = list(self.judges), list(self.judges.values())
+        labels = [replace(label, decided_by=names[0]) for label in judges[0].judge(rows)]
+        for name, judge, accuracy in zip(names[1:], judges[1:], self.accuracies, strict=True):
+            thresholds = DecisionThresholds(1 - accuracy, accuracy)
+            is_confident = thresholds.is_confident([label.verdict for label in labels], [label.score for label in labels])
+            undecided = np.flatnonzero(~is_confident).tolist()
+            for row, label in zip(undecided, judge.judge([rows[row] for row in undecided]), strict=True):
+                labels[row] = replace(label, decided_by=name)
+        return labels
 
 
 def with_unique_attempts(rows: pd.DataFrame) -> pd.DataFrame:

@@ -17,7 +17,6 @@ from bert_judge.candidates.generators.protocol import Completion, Request, error
 from bert_judge.judges.llm.judge import CHOICES, PROMPTS, LLMJudge, RowCase
 from bert_judge.judges.llm.verdicts import NEGATIVE, POSITIVE
 from bert_judge.judges.prompted import PROBABILITY, Reading, ReplyFormat
-from bert_judge.tasks import Sample
 
 NAME = "correct"
 STATEMENT = f"{PROMPTS['statement']}\n{PROMPTS['rules']}"
@@ -39,8 +38,8 @@ class DecisionJudge(LLMJudge):
         reply_format = ReplyFormat(STATEMENT, CHOICES)
         return reply_format, reply_format
 
-    def _request(self, case: RowCase, reply_format: ReplyFormat) -> Request:
-        row, instructions = case.row, reply_format.instructions
+    def _prompt(self, case: RowCase, instructions: str) -> str:
+        row = case.row
         # In this order, so that the rows of a question share the beginning that servers cache.
         state = {"question": row.question, "references": row.references, "candidate": case.candidate.text}
         if self.settings["api"] == "decisions":
@@ -48,8 +47,7 @@ class DecisionJudge(LLMJudge):
             body: dict[str, Any] = {"input": json.dumps(state, ensure_ascii=False), "questions": [question]}
         else:
             body = {"state": state, "questions": {NAME: {"type": "noul", "instructions": instructions}}}
-        sample = Sample(row.question, row.references)
-        return Request(row.sample_id, row.attempt, json.dumps(body, ensure_ascii=False), sample, reply_format.choices)
+        return json.dumps(body, ensure_ascii=False)
 
     def _parse_completion(self, case: RowCase, completion: Completion, choices: tuple[str, ...] | None) -> Reading:
         if completion.choice_probabilities is None:

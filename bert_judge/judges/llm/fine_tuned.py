@@ -11,16 +11,14 @@ import numpy as np
 import pandas as pd
 
 from bert_judge import tables
-from bert_judge.candidates.generators.protocol import Request
 from bert_judge.config.models import JudgeTuning
 from bert_judge.encoder.judge_folder import hash_rows, write_seen_rows
 from bert_judge.judges.fine_tuned import Calibration, FineTuned, FineTuning, PromptWriter, explanation
 from bert_judge.judges.llm.judge import LLMJudge, RowCase
-from bert_judge.judges.prompted import PROBABILITY, Reading, ReplyFormat, render_candidate
+from bert_judge.judges.prompted import PROBABILITY, Reading, render_candidate
 from bert_judge.judges.protocol import Row
 from bert_judge.judges.registry import TrainingContext
 from bert_judge.statistics import metrics
-from bert_judge.tasks import Sample
 
 log = logging.getLogger(__name__)
 # The verdicts on an answer, a single token each in common tokenizers.
@@ -44,10 +42,8 @@ class FineTunedJudge(FineTuned[RowCase], LLMJudge):
     def _write(self, case: RowCase) -> tuple[str, bool]:
         return self.prompts.write(case.row.question, case.row.references, {"Candidate": case.candidate})
 
-    def _request(self, case: RowCase, reply_format: ReplyFormat) -> Request:
-        row = case.row
-        prompt = self._write(case)[0] + reply_format.instructions
-        return Request(row.sample_id, row.attempt, prompt, Sample(row.question, row.references), reply_format.choices)
+    def _prompt(self, case: RowCase, instructions: str) -> str:
+        return self._write(case)[0] + instructions
 
     def _to_reading(self, probabilities: Sequence[float]) -> Reading:
         return Reading(PROBABILITY, probabilities[0])

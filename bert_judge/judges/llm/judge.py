@@ -78,9 +78,11 @@ class LLMJudge(PromptedJudge[RowCase]):
         free, constrained = ReplyFormat(REASONED), ReplyFormat(VERDICT_ONLY, CHOICES)
         return free if self.settings["reasoning"] else constrained, ReplyFormat(RETRY, CHOICES)
 
+    def _prompt(self, case: RowCase, instructions: str) -> str:
+        return build_prompt(case.row, case.candidate, instructions)
+
     def _request(self, case: RowCase, reply_format: ReplyFormat) -> Request:
-        row = case.row
-        text = build_prompt(row, case.candidate, reply_format.instructions)
+        row, text = case.row, self._prompt(case, reply_format.instructions)
         return Request(row.sample_id, row.attempt, text, Sample(row.question, row.references), reply_format.choices)
 
     def _parse_completion(self, case: RowCase, completion: Completion, choices: tuple[str, ...] | None) -> Reading:

@@ -14,13 +14,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from bert_judge.candidates.generators.protocol import Completion, Generator, Request
+from bert_judge.candidates.generators.protocol import Completion, Generator
 from bert_judge.judges import prompted
 from bert_judge.judges.llm import judge
 from bert_judge.judges.llm.judge import LLMJudge, RowCase
 from bert_judge.judges.prompted import Reading, Reply, ReplyFormat, candidate_section, references_section, section
 from bert_judge.judges.protocol import Label, Row, empty_answer
-from bert_judge.tasks import Sample
 
 PROMPTS = judge.PROMPTS["rubric"]
 
@@ -68,7 +67,7 @@ class RubricJudge(LLMJudge):
             return ReplyFormat(PROMPTS["reasoned"].format(form=form)), retry
         return retry if retry.choices else ReplyFormat(PROMPTS["grades_only"].format(form=form)), retry
 
-    def _request(self, case: RowCase, reply_format: ReplyFormat) -> Request:
+    def _prompt(self, case: RowCase, instructions: str) -> str:
         row, lines = case.row, []
         for aspect, entry in self.settings["aspects"].items():
             low, high = self.ranges[aspect]
@@ -76,17 +75,16 @@ class RubricJudge(LLMJudge):
             lines.append(f"- {aspect} ({low} to {high}){description}")
         shows_references = self.settings["show_references"] and row.references
         standard = PROMPTS["with_references" if shows_references else "without_references"]
-        text = "\n\n".join(
+        return "\n\n".join(
             [
                 PROMPTS["instructions"].format(standard=standard),
                 section("Aspects", "\n".join(lines)),
                 section("Question", row.question),
                 *([references_section(row.references)] if shows_references else []),
                 candidate_section(case.candidate),
-                section("Your grades", reply_format.instructions),
+                section("Your grades", instructions),
             ]
         )
-        return Request(row.sample_id, row.attempt, text, Sample(row.question, row.references), reply_format.choices)
 
     def _parse_completion(self, case: RowCase, completion: Completion, choices: tuple[str, ...] | None) -> Reading:
         code, text = case.candidate.code, case.candidate.text

@@ -12,17 +12,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from bert_judge.candidates.generators.protocol import Request
 from bert_judge.config.models import JudgeTuning
 from bert_judge.judges.fine_tuned import Calibration, FineTuned, FineTuning, PromptWriter, explanation
-from bert_judge.judges.pairwise.llm import CHOICES, PairLLMJudge, RenderedPair, render_pair
+from bert_judge.judges.pairwise.llm import CHOICES, PairLLMJudge, RenderedPair, read_probabilities, render_pair
 from bert_judge.judges.pairwise.train import measure, read_split, to_pairs
-from bert_judge.judges.prompted import PROBABILITY, Reading, ReplyFormat
+from bert_judge.judges.prompted import Reading
 from bert_judge.judges.protocol import SWAPPED_VERDICTS, Pair
 from bert_judge.judges.registry import TrainingContext
 from bert_judge.runtime import keyed_random
-from bert_judge.runtime.resume import content_key
-from bert_judge.tasks import Sample
 
 # Settings of the judge that do not change what it learns.
 DEFAULTS = {"seed": 0, "max_answer_chars": 20_000, "reasoning": False}
@@ -37,14 +34,11 @@ class FineTunedPairJudge(FineTuned[RenderedPair], PairLLMJudge):
 
     choices = CHOICES
 
-    def _request(self, case: RenderedPair, reply_format: ReplyFormat) -> Request:
-        pair, (prompt, _) = case.pair, write_prompt(self.prompts, case)
-        sample = Sample(pair.question, pair.references)
-        return Request(content_key(pair), 0, prompt + reply_format.instructions, sample, reply_format.choices)
+    def _prompt(self, case: RenderedPair, instructions: str) -> str:
+        return write_prompt(self.prompts, case)[0] + instructions
 
     def _to_reading(self, probabilities: Sequence[float]) -> Reading:
-        a, _, tie = probabilities
-        return Reading(PROBABILITY, min(1.0, a + tie / 2), CHOICES[int(np.argmax(probabilities))])
+        return read_probabilities(probabilities)
 
     def _word(self, reading: Reading) -> str:
         return str(reading.verdict)

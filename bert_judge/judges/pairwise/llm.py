@@ -95,15 +95,16 @@ class PairLLMJudge(PromptedJudge[RenderedPair]):
         first = ReplyFormat(PROMPTS["reasoned"]) if self.settings["reasoning"] else ReplyFormat(PROMPTS["verdict_only"], CHOICES)
         return first, ReplyFormat(PROMPTS["retry"], CHOICES)
 
+    def _prompt(self, case: RenderedPair, instructions: str) -> str:
+        return build_prompt(case, instructions)
+
     def _request(self, case: RenderedPair, reply_format: ReplyFormat) -> Request:
-        pair, text = case.pair, build_prompt(case, reply_format.instructions)
+        pair, text = case.pair, self._prompt(case, reply_format.instructions)
         return Request(content_key(pair), 0, text, Sample(pair.question, pair.references), reply_format.choices)
 
     def _parse_completion(self, case: RenderedPair, completion: Completion, choices: tuple[str, ...] | None) -> Reading:
         if choices and completion.choice_probabilities:
-            probabilities = completion.choice_probabilities
-            verdict = max(CHOICES, key=lambda choice: probabilities[choice])
-            return Reading(PROBABILITY, min(1.0, probabilities["A"] + probabilities["tie"] / 2), verdict)
+            return read_probabilities([completion.choice_probabilities[choice] for choice in CHOICES])
         is_choice = choices is not None and completion.text.strip() in choices
         # A backend that enforces the choice may stop at its limit right after the word.
         parsed = parse(completion.text, case.codes, is_choice or completion.status != "truncated")
@@ -113,6 +114,12 @@ class PairLLMJudge(PromptedJudge[RenderedPair]):
             # The judge may have repeated a line of an answer without its fence; a single word is unambiguous.
             return Reading(PLANTED_VERDICT, retry=True)
         return Reading(parsed.reason, VERDICT_SCORES[parsed.verdict], parsed.verdict)
+
+
+def read_probabilities(probabilities: Sequence[float]) -> Reading:
+    """Convert the probabilities of `CHOICES`: the score is P(A) + P(tie)/2, the verdict the likeliest."""
+    a, _, tie = probabilities
+    return Reading(PROBABILITY, min(1.0, a + tie / 2), CHOICES[probabilities.index(max(probabilities))])
 
 
 def render_pair(pair: Pair, seed: int, max_chars: int) -> RenderedPair:

@@ -72,8 +72,11 @@ def test_a_file_becomes_a_judge(tmp_path: Path, backbone: Path) -> None:
     # Nothing is left of the work, and the file is what it was.
     assert sorted(path.name for path in tmp_path.iterdir()) == ["labelled.csv", "mine", "tiny"]
     assert file.read_bytes() == before
-    scored = run("score", file, "--judge", "mine")
+    # By itself, and as the second judge of a cascade.
+    scored = run("score", file, "--judge", "mine", "--judge", "general+mine")
     assert scored.exit_code == 0, scored.output
+    assert "general+mine_verdict" in (tmp_path / "labelled.scored.csv").read_text("utf-8").partition("\n")[0]
+    assert list(select_judges(["general+mine"], [], tmp_path, Limits(), metrics=Metrics()).pointwise) == ["general+mine"]
 
 
 def test_a_judge_that_is_no_better_than_a_rule_is_kept_only_on_demand(tmp_path: Path, backbone: Path) -> None:

@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 
 from bert_judge import tables
 from bert_judge.judges.cascade import escalation as stage
-from bert_judge.judges.cascade.escalation import DecisionThresholds, load_thresholds
+from bert_judge.judges.cascade.escalation import CascadeJudge, DecisionThresholds, load_thresholds
 from bert_judge.judges.cascade.fit import MIN_BIN_ROWS, JudgeOutputs, choose_point, fit_cascade, operating_points
+from bert_judge.judges.protocol import Label, Row, decided
+from bert_judge.labels.judge_loading import find_judges
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables import selections
 
@@ -34,6 +36,41 @@ from bert_judge.tables import selections
 )
 def test_decision_thresholds(thresholds: DecisionThresholds, verdict: str, score: float | None, confident: bool) -> None:
     assert thresholds.is_confident([verdict], [score]).tolist() == [confident]
+
+
+class FixedScore:
+    """Gives each answer, a number, as its score, plus a constant; keeps what it was asked."""
+
+    def __init__(self, name: str, more: float = 0.0) -> None:
+        self.revisions, self.more = {name: "1"}, more
+        self.asked: list[str] = []
+
+    def judge(self, rows: Sequence[Row]) -> list[Label]:
+        self.asked += [row.candidate for row in rows]
+        return [decided(float(row.candidate) + self.more, reason="fixed") for row in rows]
+
+
+def test_a_judge_leaves_answers_to_one_that_is_more_often_right() -> None:
+    cheap, better, best = FixedScore("cheap"), FixedScore("better", 0.2), FixedScore("best")
+    cascade = CascadeJudge({"cheap": cheap, "better": better, "best": best}, [0.8, 0.95])
+    rows = [Row(f"s{n}", 0, "m", "Q?", ("r",), text) for n, text in enumerate(["0.9", "0.6", "0.1", "0.75", "nan", "0.8"])]
+    labels = cascade.judge(rows)
+    assert (better.asked, best.asked) == (["0.6", "0.75", "nan"], ["0.9", "0.6", "0.1", "nan", "0.8"])
+    assert [label.decided_by for label in labels] == ["best", "best", "best", "better", "best", "best"]
+    assert labels[3].score == pytest.approx(0.95) and labels[4].verdict == "invalid" and labels[0].reason == "fixed"
+    assert cascade.revisions == {"cheap": "1", "better": "1", "best": "1"} and cascade.judge([]) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("general+contains", "--judge contains: its accuracy, which decides what a cascade leaves to it, is not known"),
+        ("general+nobody", "--judge nobody: no such folder"),
+    ],
+)
+def test_a_cascade_needs_to_know_how_often_its_judges_are_right(name: str, problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        find_judges([name])[0].load()
 
 
 # --- fit ---
