@@ -74,6 +74,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=1e9, help="start no further part after so many")
     parser.add_argument("--epochs", type=float, default=3)
     parser.add_argument("--batch-size", type=int, default=16)
+    parser.add_argument("--micro-batch-size", type=int, default=8, help="rows at a time; 16 pairs of 384 tokens take 10 GB")
     parser.add_argument("--learning-rate", type=float, default=2e-4)
     parser.add_argument("--max-length", type=int, default=384)
     parser.add_argument("-o", "--output", type=Path, default=Path("results/.work/language_model_judges"))
@@ -149,7 +150,7 @@ def measure_pairwise(options: argparse.Namespace, base: Path) -> pd.DataFrame:
         folder, spec = training_folder(options, "pairwise", settings)
         if not (folder / "judge.json").is_file():
             inputs = {"pairs": [path], "backbone": base}
-            train_judge(TrainingContext({**spec, "pairs": list(PAIR_FILES)}, inputs, folder, folder / "work"))
+            train_judge(TrainingContext({**spec, "pairs": list(PAIR_FILES)}, inputs, folder, folder / "work", run_time(options)))
         judge = pairs_of_models.FineTunedPairJudge.load(folder, "mine", pairs_of_models.DEFAULTS)
         results.append({**compare(name, judge, test), "tokens/s in training": tokens_per_second(folder)})
     return pd.DataFrame(results)
@@ -241,7 +242,7 @@ def train_and_test(options: argparse.Namespace, base: Path, name: str, rows: pd.
         files = [write_dataset(rows[~is_held_out], folder, "train"), write_dataset(rows[is_held_out], folder, "held_out")]
         (folder / "summary.json").write_text('{"simulated": 0}')
         inputs = dict(zip(("train", "validation", "summary", "backbone"), (*files, folder / "summary.json", base), strict=True))
-        train_judge(TrainingContext({**spec, "dataset": name}, inputs, folder, folder / "work"))
+        train_judge(TrainingContext({**spec, "dataset": name}, inputs, folder, folder / "work", run_time(options)))
     table = test(options, FineTunedJudge.load(folder, "mine", DEFAULTS))
     return table.assign(**{"tokens/s in training": [tokens_per_second(folder)] + [None] * (len(table) - 1)})
 
@@ -294,6 +295,11 @@ def training_folder(
     folder.mkdir(exist_ok=True)
     spec = {"judge": "mine", "kind": kind, "base": options.base, "validation_fraction": 0.15}
     return folder, {**spec, "training": tuning.model_dump(mode="json", exclude=set(tuning.run_time))}
+
+
+def run_time(options: argparse.Namespace) -> dict[str, Any]:
+    """Return settings of a training that do not change its result."""
+    return {"training": {"micro_batch_size": options.micro_batch_size}}
 
 
 def write_dataset(rows: pd.DataFrame, folder: Path, name: str) -> Path:

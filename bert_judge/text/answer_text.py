@@ -20,9 +20,10 @@ _INDENT = r"[^\S\n]{0,3}[#*_>-]{0,4}[^\S\n]?"
 # GSM8K's mark before a number that is all of its line.
 _HASHES = re.compile(r"^####[^\S\n]*[-+−$€£]?\.?\d[\d,.]*[^\S\n]?%?[^\S\n]*$", re.MULTILINE)
 _WORD = re.compile(r"\w+")
-# The mark of a list, not a minus sign.
+# The mark of a list, and a dash behind a word ("The answer – 18"), not a minus sign.
 _BULLET = re.compile(r"^[^\S\n]*-[^\S\n]+(?=[$€£]?\d)", re.MULTILINE)
-_MINUS = re.compile(r"[-−]")
+_DASH = re.compile(r"(?<=[^\W\d_]{2})[^\S\n]+[–—-][^\S\n]+(?=[$€£]?\d)")
+_MINUS = re.compile(r"[-−–]")
 
 
 def read_answer(question: str, references: Sequence[str], candidate: str) -> str | None:
@@ -35,8 +36,8 @@ def read_answer(question: str, references: Sequence[str], candidate: str) -> str
         return None
     if "<" in text and not any(map(has_tags, references)):
         text = strip_tags(text)
-    if "- " in text and not any(map(_MINUS.search, references)):
-        text = _BULLET.sub("", text)
+    if any(mark in text for mark in ("- ", "– ", "— ")) and not any(map(_MINUS.search, references)):
+        text = _DASH.sub(": ", _BULLET.sub("", text))
     return strip_dismissals(references, _strip_remarks(question, _cut_run_on(question, text)))
 
 

@@ -15,6 +15,7 @@ from bert_judge.text.latex import boxed
 from bert_judge.text.normalization import normalize_words, word_list
 from bert_judge.text.options import expected_choice
 from bert_judge.text.rules.alternatives import decide_alternatives
+from bert_judge.text.rules.commitment import decide_commitment
 from bert_judge.text.rules.date import decide_date, decide_part_of_date
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.formula import decide_formula
@@ -24,7 +25,7 @@ from bert_judge.text.rules.number import decide_number
 from bert_judge.text.rules.roles import decide_roles
 from bert_judge.text.rules.structure import decide_structure
 from bert_judge.text.rules.whole_answer import decide_mention, decide_no_answer, decide_option
-from bert_judge.text.rules.wording import decide_identical, decide_opposite, decide_part
+from bert_judge.text.rules.wording import decide_identical, decide_name, decide_opposite, decide_part
 from bert_judge.text.rules.yes_no import decide_yes_no
 
 __all__ = ["MODULES", "Decision", "Module", "decide"]
@@ -34,6 +35,7 @@ __all__ = ["MODULES", "Decision", "Module", "decide"]
 _MAX_AFTER_ANSWER = 400
 # Modules whose value may stand in an answer that is corrected behind it.
 _MAY_BE_TAKEN_BACK = frozenset({"number", "option", "date"})
+_MAY_BE_LEFT_OPEN = frozenset({"number", "date"})
 _CORRECTION_CHARACTERS = 150
 _STEP = re.compile(r"\W*step \d", re.IGNORECASE)
 
@@ -57,6 +59,7 @@ MODULES: tuple[Module, ...] = (
     Module("option", decide_option, reads_all=True),
     Module("mention", decide_mention, reads_all=True),
     Module("alternatives", decide_alternatives, reads_all=True),
+    Module("commitment", decide_commitment, reads_all=True),
     Module("identical", decide_identical),
     Module("date", decide_date),
     Module("part_of_date", decide_part_of_date),
@@ -65,6 +68,7 @@ MODULES: tuple[Module, ...] = (
     Module("formula", decide_formula),
     Module("identifier", decide_identifier),
     Module("part", decide_part),
+    Module("name", decide_name),
     Module("yes_no", decide_yes_no),
     Module("opposite", decide_opposite),
     Module("roles", decide_roles),
@@ -80,17 +84,24 @@ def decide(
     give its verdict leaves the row to the modules behind it.
 
     A number, date or option decides nothing where the answer ends with a word of correction or contrast: it may be the one that is
-    taken back ("Final answer: 43. Correction: 45."). No module decides about an answer that ends with a word that withdraws it.
+    taken back ("Final answer: 43. Correction: 45."); nor does a number or date that is one of several, of which none is chosen.
+    Only `commitment` decides about an answer that ends with a word that withdraws it.
     """
     text = read_answer(question, references, candidate)
     if not references or text is None:
         return None
     text = QUOTATION.sub("", text)
     decision = _decide(question, references, text, allowed)
-    if decision is None:
+    if decision is None or decision.module == "commitment":
+        return decision
+    if decision.correct and decision.module in _MAY_BE_LEFT_OPEN and _is_left_open(question, references, text):
         return None
     words = _corrections() if decision.module in _MAY_BE_TAKEN_BACK else word_list("withdrawals")
     return decision if words.isdisjoint(normalize_words(text[-_CORRECTION_CHARACTERS:])) else None
+
+
+def _is_left_open(question: str, references: Sequence[str], text: str) -> bool:
+    return any(ask(question, references, text) is not None for ask in (decide_commitment, decide_alternatives))
 
 
 @cache

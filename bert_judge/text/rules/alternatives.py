@@ -12,47 +12,74 @@ MAX_CHARACTERS = 300
 MIN_CANDIDATES = 3
 # Candidates look alike: parts of a sentence between commas do not.
 MAX_EXTRA_WORDS = 2
-_LEAD_IN = re.compile(r"\A.{0,80}?:\s+|\A\W*(?:(?:it )?(?:could|may|might) be |(?:either|one|any) of )", re.IGNORECASE | re.DOTALL)
-_SEPARATOR = re.compile(r"\s*[;|\n]\s*|,\s+(?:(?:or|and)\s)?|\s/\s|\s(?:or|and)\s", re.IGNORECASE)
-_MARKS_ALTERNATIVES = re.compile(r"[;|]|\s/\s|\sor\s", re.IGNORECASE)
+# Words before a list that say that one of its members is meant.
+_DOUBT = re.compile(
+    r"\A\W*(?:(?:it|this|that|he|she|they|the answer) )?"
+    r"(?:(?:could|may|might) (?:have been|be) |(?:is |was |are |were )?(?:either|one of|any of)\b(?: of)?)"
+    r"|\A[^:\n]{0,60}\b(?:possible|potential|candidates?|possibilit\w+|options|one of|any of|guess\w*)\b[^:\n]{0,30}:\s+",
+    re.IGNORECASE,
+)
+_LEAD_IN = re.compile(r"\A.{0,80}?:\s+", re.DOTALL)
+_SEPARATOR = re.compile(
+    r"\s*[;|\n]\s*|,\s+(?:(?:or|and)\s)?|\s/\s|(?<=[^\W\d]{3})/(?=[^\W\d]{3})|\s(?:or|and)\s",
+    re.IGNORECASE,
+)
+_COULD_BE = re.compile(r",\s+(?:or\s)?(?:it\s)?(?:could|may|might)\s(?:also\s)?be\s", re.IGNORECASE)
+_MARKS_ALTERNATIVES = re.compile(r"[;|/]|\sor\s", re.IGNORECASE)
 # Between these, only one can be meant, also where the question may have several answers.
-_EXCLUDES = re.compile(r"\s/\s|\sor\s", re.IGNORECASE)
+_EXCLUDES = re.compile(r"/|\sor\s|\b(?:could|may|might) be\b.*\b(?:could|may|might) be\b", re.IGNORECASE)
+# "Of, pertaining to, or resembling a tetanus" names one thing.
+_UNFINISHED = re.compile(r"\b(?:of|to|for|in|on|at|by|with|from)\Z", re.IGNORECASE)
+# Between two of them, the second one replaces the first.
+_REPLACES = re.compile(r"\W*(?:oops|no|wait|sorry|actually|rather|i mean|correction)\b", re.IGNORECASE)
 # "April 5, 2011" and "Paris, Texas" have commas within one answer.
 _MONTH = re.compile(r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b", re.IGNORECASE)
 
 
 def decide_alternatives(question: str, references: Sequence[str], text: str) -> Decision | None:
-    """Decide against a list of at least three short candidates, of which a reference is one.
+    """Decide against a list of at least three short candidates, of which a reference is one, or of two that exclude each other.
 
     With commas and "and" alone, the first one may be the answer and the others its place or its helpers ("Springfield, Illinois,
-    USA"), so the reference must not stand first, or there must be more of them.
+    USA"), so the reference must not stand first, or there must be more of them. Two that exclude each other are two numbers, or
+    stand behind words such as "either": "Mark Twain or Samuel Clemens" may be one person.
     """
     answer = strip_markup(extract_final_answer(text) or text).strip().rstrip(".")
-    if (
-        len(answer) > MAX_CHARACTERS
-        or (asks_several(question) and not _EXCLUDES.search(answer))
-        or any(_SEPARATOR.search(unwrap(reference)) for reference in references)
-    ):
+    if len(answer) > MAX_CHARACTERS or (asks_several(question) and not _EXCLUDES.search(answer)):
         return None
-    listed = _LEAD_IN.sub("", answer)
-    if SENTENCE_WORD.search(_SEPARATOR.sub(" ", listed)) or (_MONTH.search(listed) and re.search(r"\d", listed)):
+    listed = _DOUBT.sub("", answer)
+    is_in_doubt = listed != answer
+    if not is_in_doubt:
+        listed = _LEAD_IN.sub("", answer)
+    separator = _COULD_BE if is_in_doubt and _COULD_BE.search(listed) else _SEPARATOR
+    if any(separator.search(unwrap(reference)) for reference in references):
         return None
-    pieces = [piece.strip() for piece in _SEPARATOR.split(listed) if piece.strip()]
+    pieces = [piece.strip() for piece in separator.split(listed) if piece.strip()]
+    if SENTENCE_WORD.search(" ".join(pieces)) or any(map(_UNFINISHED.search, pieces)) or any(map(_REPLACES.match, pieces)):
+        return None
     parts = list(map(normalize, pieces))
-    lengths = [len(part.split()) for part in parts]
-    if len(set(parts)) < MIN_CANDIDATES or not all(parts) or max(lengths) - min(lengths) > MAX_EXTRA_WORDS:
-        return None
     expected = {normalize(unwrap(reference)) for reference in references}
     matches, others = [part for part in parts if part in expected], [part for part in parts if part not in expected]
-    if len(matches) != 1 or any(
-        _has_words(part, reference) or _has_words(reference, part) for part in others for reference in expected
+    if (
+        not all(parts)
+        or len(matches) != 1
+        or not others
+        or any(_has_words(part, reference) or _has_words(reference, part) for part in others for reference in expected)
     ):
         return None
-    if len({(_is_number(part), piece[0].isupper()) for part, piece in zip(parts, pieces, strict=True)}) > 1:
-        return None
-    if not _MARKS_ALTERNATIVES.search(listed) and parts[0] == matches[0] and len(parts) <= MIN_CANDIDATES:
+    excludes = _EXCLUDES.search(answer) and (is_in_doubt or all(map(_is_number, parts)))
+    if len(set(parts)) < (2 if excludes else MIN_CANDIDATES) or not (is_in_doubt or _look_alike(listed, pieces, parts, matches[0])):
         return None
     return Decision(False, "alternatives", f"one of {len(parts)} candidates that it names")
+
+
+def _look_alike(listed: str, pieces: Sequence[str], parts: Sequence[str], match: str) -> bool:
+    """Return whether the candidates could be parts of a list, rather than parts of an address, a date or a sentence."""
+    lengths = [len(part.split()) for part in parts]
+    if max(lengths) - min(lengths) > MAX_EXTRA_WORDS or (_MONTH.search(listed) and re.search(r"\d", listed)):
+        return False
+    if not _MARKS_ALTERNATIVES.search(listed) and parts[0] == match and len(parts) <= MIN_CANDIDATES:
+        return False
+    return len({(_is_number(part), piece[0].isupper()) for part, piece in zip(parts, pieces, strict=True)}) == 1
 
 
 def _has_words(text: str, words: str) -> bool:

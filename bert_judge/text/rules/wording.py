@@ -8,6 +8,9 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
+from rapidfuzz import fuzz
+from rapidfuzz.distance import OSA
+
 from bert_judge.runtime.package_data import read_yaml
 from bert_judge.text.extraction import is_same_text, last_sentence, strip_markup, unwrap
 from bert_judge.text.normalization import normalize, normalize_words
@@ -78,6 +81,45 @@ def _decide_name(question: str, expected: str, given: list[str]) -> Decision | N
     if _ASKS["full_name"].search(question) and given and set(given) < set(words):
         return Decision(False, "part", f"less than was asked for: {' '.join(given)} of {expected}")
     return None
+
+
+# From so many letters on, two neighbours that change places seldom make another word, besides these.
+MIN_MISSPELLED_LETTERS = 7
+_ANAGRAMS = frozenset({"calvary", "cavalry", "marital", "martial", "conversation", "conservation"})
+# Of other initials than the name.
+_NICKNAMES = frozenset(
+    {"bill", "billy", "bob", "bobby", "dick", "jim", "jimmy", "peggy", "polly", "ted", "teddy", "ned", "hank", "chuck"}
+)
+MAX_NAME_SIMILARITY = 50
+
+
+def decide_name(question: str, reference: str, answer: str) -> Decision | None:
+    """Decide incorrect if one word of a name is another one, and correct if two neighbouring letters of a long word changed places.
+
+    First names have short forms (Bill, Liz for Elizabeth), and words spellings, so the words must be unlike each other.
+    """
+    expected, given = unwrap(reference), unwrap(answer).strip(" .")
+    if len(expected) > MAX_PART_CHARACTERS or len(given) > MAX_PART_CHARACTERS:
+        return None
+    words, others = split_words(expected), split_words(given)
+    pairs = [pair for pair in zip(words, others, strict=False) if pair[0] != pair[1]]
+    if len(words) != len(others) or len(pairs) != 1 or not "".join(pairs[0]).isalpha():
+        return None
+    first, second = pairs[0]
+    if _is_misspelled(first, second):
+        return Decision(True, "name", f"{second} is {first} with two letters exchanged")
+    is_name = _NAME.fullmatch(expected) and _NAME.fullmatch(given)
+    is_short_form = first in second or second in first or first[0] == second[0] or not _NICKNAMES.isdisjoint(pairs[0])
+    if is_name and not is_short_form and fuzz.ratio(first, second) < MAX_NAME_SIMILARITY:
+        return Decision(False, "name", f"{second}, not {first}")
+    return None
+
+
+def _is_misspelled(first: str, second: str) -> bool:
+    is_long = min(len(first), len(second)) >= MIN_MISSPELLED_LETTERS
+    return (
+        is_long and _ANAGRAMS.isdisjoint({first, second}) and sorted(first) == sorted(second) and OSA.distance(first, second) == 1
+    )
 
 
 MAX_REFERENCE_WORDS, MAX_ANSWER_WORDS = 5, 12

@@ -17,6 +17,11 @@ LISTS = [
     ("Who wrote it?", ["Harper Lee"], "Here are all that fit: Oscar Wilde / George Eliot / Harper Lee."),
     ("Where is it?\n(A) Asia\n(B) Africa", ["B", "Africa"], "Oceania, Africa, South America or Asia"),
     ("Capital of Australia?", ["Canberra"], "One of: Sydney, Canberra, Melbourne, Perth"),
+    ("Capital of Australia?", ["Canberra"], "It is either Sydney or Canberra."),
+    ("Who wrote it?", ["Harper Lee"], "It could be Harper Lee or Truman Capote"),
+    ("Which year?", ["1912"], "1912 or 1913"),
+    ("Which day?", ["April 15, 1912"], "Could be April 15, 1912, could be May 7, 1915."),
+    ("Which metal?", ["iron"], "My guesses: iron, in 1912, a large ship, two."),
 ]
 ANSWERS = [
     ("Where was he born?", ["Springfield"], "Springfield, Illinois, USA"),
@@ -29,6 +34,11 @@ ANSWERS = [
     ("What is it?", ["water"], "water, H2O"),
     ("Where do they fly?", ["Florida"], "In the film: the family flies to Miami, Florida."),
     ("Which river?", ["Nile"], "Danube, Rhine or Elbe"),
+    ("Who wrote it?", ["Mark Twain"], "Mark Twain or Samuel Clemens"),
+    ("Which country?", ["Iran"], "Iran or Persia"),
+    ("How fast?", ["5 km/h"], "5 km/h"),
+    ("What does it mean?", ["resembling a star"], "Of, pertaining to, or resembling a star"),
+    ("Which colour?", ["red", "blue"], "It could be red or blue"),
 ]
 
 
