@@ -263,15 +263,6 @@ KINDS: Mapping[str, AugmentationKind] = {
 }
 # Start of the model's name in synthetic rows.
 SYNTHETIC = "synthetic-"
-# Names of random streams that differ from their kind: another name gives other draws, and so another trained judge.
-STREAMS = {
-    "truncated": "cut_short",
-    "retracted": "taken_back",
-    "self_corrected": "settled",
-    "padded": "surrounded",
-    "verbose": "talk",
-    "misspelled": "mistyped",
-}
 
 
 def augment(rows: pd.DataFrame, augmentations: Sequence[Mapping[str, Any]], seed: int) -> pd.DataFrame:
@@ -291,7 +282,7 @@ def augment(rows: pd.DataFrame, augmentations: Sequence[Mapping[str, Any]], seed
     for record, answer in zip(records, answers, strict=True):
         for augmentation in augmentations:
             kind = augmentation["kind"]
-            rng = KeyedRandom((seed, STREAMS.get(kind, kind), answer))
+            rng = KeyedRandom((seed, kind, answer))
             if rng.bernoulli(augmentation["share"], "take") and (row := KINDS[kind](answer, rng, pool)):
                 changes: dict[Hashable, Any] = {
                     "references": list(row.references),

@@ -20,7 +20,7 @@ STAGE_VERSIONS = {
     "prepared": 1,
     "task": 1,
     "candidates": 2,
-    "dataset": 4,
+    "dataset": 5,
     "overlap": 1,
     "features": 1,
     "filtered": 1,
