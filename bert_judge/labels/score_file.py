@@ -134,7 +134,8 @@ def describe_reason(label: Label | None) -> str | None:
     """Return the reason of a label, which begins with the grades, if the judge gives any."""
     if label is None or not label.aspects:
         return None if label is None else label.reason
-    return f"{', '.join(f'{aspect} {grade:g}' for aspect, grade in label.aspects.items())}: {label.reason}"
+    grades = ", ".join(f"{aspect} {grade:g}" for aspect, grade in label.aspects.items())
+    return f"{grades}: {label.reason}" if label.reason else grades
 
 
 def work_folder(output: Path) -> Path:

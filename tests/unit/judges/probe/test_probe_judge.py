@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
+from helpers import commands
 from helpers.tiny_models import causal_lm
 
 from bert_judge import tables
@@ -155,6 +156,17 @@ def test_samples_are_graded_sorted_and_filtered(run: Run) -> None:
     assert [sample["id"] for sample in evaluate_samples(samples, run.probe, top_percent=0.01)] == [1]
     assert evaluate_samples(samples, run.probe, top_percent=1.0) == graded
     assert evaluate_samples([], run.probe) == []
+
+
+def test_the_best_answers_of_a_file_are_written(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    texts = ["no", "yes indeed, all of it", "no", "yes indeed, all of it"]
+    pd.DataFrame({"question": "question 1?", "answer": texts}).to_csv("a.csv", index=False)
+    done = commands.run("score", "a.csv", "--judge", run.probe, "--top-percent", 0.5)
+    assert done.exit_code == 0, done.output
+    best = pd.read_csv("a.scored.csv")
+    assert best["answer"].tolist() == [texts[1]] * 2 and best["score"].between(0, 1).all()
+    assert best["reason"].str.fullmatch(r"correctness [\d.]+, tone [\d.]+").all()
 
 
 @pytest.mark.parametrize(
