@@ -94,8 +94,10 @@ def same_checkpoint(judge: str, scratch: Path, rows: Rows, options: argparse.Nam
     whole = BERTJudge(judge, backend="torch", precision="float32", early_exit=False)
     own = {EARLY: (BERTJudge(judge), slow), FEATURES: (BERTJudge(judge, early_exit=False), slow)}
     others = [fast]
-    if not options.cuda and supports_int8() and has_openvino():
-        others.append(BERTJudge(judge, calibrated=False, backend=OPENVINO, precision="int8"))
+    if not options.cuda and has_openvino():
+        kinds = {"int8"} if supports_int8() else set()
+        for kind in sorted((kinds | {best_dtype("cpu")}) - {fast.engine.choice.precision, "float32"}):
+            others.append(BERTJudge(judge, calibrated=False, backend=OPENVINO, precision=kind))
     for other in others:
         own[f"this judge, encoder alone ({other.engine.choice.backend}, {other.engine.choice.precision})"] = (other, n)
     own[EXACT] = (exact, n)

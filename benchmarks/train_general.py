@@ -43,7 +43,9 @@ from typing import Any
 import human_agreement
 import numpy as np
 import pandas as pd
+import timing
 import torch
+import yaml
 from general_tables import LEFT_OUT, MEASURED, WORK
 from human_agreement import Run
 from policy import set_policy
@@ -56,6 +58,7 @@ from bert_judge.config import Input, Training
 from bert_judge.config import files as config_files
 from bert_judge.encoder.checkpoint import StackerWeights
 from bert_judge.encoder.judge_folder import JUDGE_FILE, METRICS, hash_rows, write_seen_rows
+from bert_judge.encoder.openvino import SCALE_ROWS, write_input_scales
 from bert_judge.encoder.torch_model import round_weights
 from bert_judge.judges.bert import stacker
 from bert_judge.judges.bert.judge import BERTJudge
@@ -155,7 +158,11 @@ def main() -> int:
         "--set-rules", metavar="FOLDER", type=Path, help="measure the rule modules again, and write those that may decide"
     )
     parser.add_argument("--test-rows", type=int, help="answers per task that are measured; all by default")
+    parser.add_argument("--set-scales", metavar="FOLDER", type=Path, help="measure again the ranges of activations for int8")
     options = parser.parse_args()
+    if options.set_scales:
+        print(f"error of a logit in int8: {set_scales(options.set_scales):.3f}")
+        return 0
     if options.set_rules:
         judge = BERTJudge(options.set_rules)
         set_rules(judge)
@@ -200,6 +207,7 @@ def train(run: Run, spec: Spec, num_folds: int, cores: int, output: Path | None)
     set_rules(judge)
     set_policy(judge, data.train, data.validation)
     judge.save(output, int8=True)
+    set_scales(output)
     seen = pd.concat([data.train, data.validation])
     write_seen_rows(output, hash_rows(seen["question"], seen["candidate"]))
     metrics = measure_unseen(pd.concat([part.rows for part in held_out]), *_labels_and_scores(held_out, weights))
@@ -235,6 +243,13 @@ def set_rules(judge: BERTJudge) -> None:
     for module, verdict in table.index[table["decides"]]:
         rules.setdefault(module, []).append(verdict)
     judge.checkpoint.update(rules=rules, rule_logit=common_log_odds(table), text_version=TEXT_VERSION)
+
+
+def set_scales(folder: Path) -> float | None:
+    """Measure the ranges of activations on rows of the training files; see `write_input_scales`."""
+    imports = yaml.safe_load(CONFIG.read_text("utf-8"))["imports"]
+    rows = timing.mixed(SCALE_ROWS, [Path(entry["path"]).stem for entry in imports.values()], seed=2)
+    return write_input_scales(folder, rows.questions, [[text] for text in rows.references], rows.candidates)
 
 
 def divide_sources(run: Run, num_folds: int, old_sources: Sequence[str]) -> list[list[str]]:

@@ -78,19 +78,23 @@ class BackendChoice(NamedTuple):
     reason: str
 
 
-def choose_backend(backend: str, precision: str, device: str, parameters: int, *, needs_torch: bool = True) -> BackendChoice:
+def choose_backend(
+    backend: str, precision: str, device: str, parameters: int, *, needs_torch: bool = True, has_scales: bool = False
+) -> BackendChoice:
     """Resolve `auto`. OpenVINO is the fastest on a CPU, and accurate in int8 (measured: docs/log.md).
 
     Args:
         device: from `hardware.best_device`.
         needs_torch: OpenVINO's graph of the encoder can only be converted from torch's model, which takes seconds.
+        has_scales: of activations (`weights.INPUTS_FILE`): in int8 it is faster than in bfloat16 without AMX, and slower else.
 
     Raises:
         InputError: an unknown name, a backend that is not installed, or a precision that it does not support.
     """
     in_torch = hardware.best_dtype(device)
     _check(backend, precision, in_torch)
-    fastest = in_torch if in_torch == "bfloat16" else "int8" if hardware.supports_int8() else "float32"
+    prefers_int8 = in_torch != "bfloat16" or (has_scales and not hardware.supports_amx())
+    fastest = "int8" if prefers_int8 and device == "cpu" and hardware.supports_int8() else in_torch
     if backend == OPENVINO or precision == "int8":
         return BackendChoice(OPENVINO, fastest if precision == "auto" else precision, "as configured")
     if backend == TORCH:

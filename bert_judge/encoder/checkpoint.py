@@ -24,7 +24,7 @@ from bert_judge.config import Input
 from bert_judge.encoder.encoding import TAGS, RowEncoder
 from bert_judge.encoder.judge_folder import JUDGE_FILE, TREES_FILE, check_folder
 from bert_judge.encoder.tokenizer import FILE, RowTokenizer, copy_files
-from bert_judge.encoder.weights import WEIGHTS_FILE, EncoderWeights, read_weights
+from bert_judge.encoder.weights import INPUTS_FILE, WEIGHTS_FILE, EncoderWeights, read_weights
 from bert_judge.runtime.errors import InputError
 from bert_judge.text import TEXT_VERSION
 
@@ -173,6 +173,8 @@ class Checkpoint:
         else:
             from bert_judge.encoder.torch_model import save_model
 
+            # That of an earlier save is of other weights.
+            (folder / INPUTS_FILE).unlink(missing_ok=True)
             save_model(self.model, folder, int8)
         self.tokenizer.save(folder)
         self.metadata.write(folder)
@@ -197,7 +199,7 @@ def load(folder: str | Path, settings: Input | None = None, seed: int = 0) -> Ch
         raise InputError(f"{folder}: its tokenizer has no padding token; name one as pad_token in tokenizer_config.json")
     metadata = _read_metadata(folder, tokenizer)
     trained = metadata is not None
-    if trained and not any(path.name != TREES_FILE for path in folder.glob("*.safetensors")):
+    if trained and not any(path.name not in (TREES_FILE, INPUTS_FILE) for path in folder.glob("*.safetensors")):
         raise InputError(f"{folder}: a judge needs weights in safetensors; other files of weights could run code")
     metadata = metadata or JudgeMetadata(input=settings or Input(), text_version=TEXT_VERSION)
     if metadata.text_version != TEXT_VERSION:

@@ -46,7 +46,10 @@ class Engine:
         self.batch_tokens = batch_tokens
         self.device = hardware.best_device()
         parameters, needs_torch = checkpoint.num_parameters, checkpoint.weights is None
-        self.choice = backends.choose_backend(backend, precision, self.device, parameters, needs_torch=needs_torch)
+        has_scales = checkpoint.weights is not None and bool(checkpoint.weights.input_scales)
+        self.choice = backends.choose_backend(
+            backend, precision, self.device, parameters, needs_torch=needs_torch, has_scales=has_scales
+        )
         # An automatic choice may fall back to torch.
         self._is_explicit = backend != "auto" or precision != "auto"
         # By precision.

@@ -1,27 +1,49 @@
 """The encoder (`weights.py`) on a CPU, as a graph of OpenVINO's operations that computes what transformers computes.
 
 It runs in float32, in bfloat16 if the CPU supports it, or with 8-bit weights and activations. In int8 the weights are integers with
-one scale per output channel. At run time the CPU plugin computes one scale for every few hundred activations of a token (dynamic
-quantisation:
-https://docs.openvino.ai/2026/openvino-workflow/running-inference/optimize-inference.html). These scales do not depend on other
-rows, but another padding changes the order of summation, which rounds some values to the next integer and adds up to 0.06 in a
-logit (`backend.LENGTH_MULTIPLE`). In int8 every row runs alone, one row per thread.
+one scale per output channel.
+
+* Static: `write_input_scales` measured the range of every activation once, on training rows. Only products are computed in
+  integers, everything else in bfloat16 or float32.
+* Dynamic, without such a file: at run time the CPU plugin computes one scale for every few hundred activations of a token
+  (https://docs.openvino.ai/2026/openvino-workflow/running-inference/optimize-inference.html). These scales do not depend on other
+  rows, but another padding changes the order of summation, which rounds some values to the next integer and adds up to 0.06 in a
+  logit (`backend.LENGTH_MULTIPLE`). Every row runs alone, one row per thread.
 """
 
 from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
 
 import numpy as np
 import openvino
 from openvino import Node
 from openvino import opset13 as ops
+from safetensors.numpy import save_file
 
-from bert_judge.encoder.backend import INPUT_NAMES, LOGIT_ERRORS, Batch, select_length_multiple
-from bert_judge.encoder.checkpoint import Checkpoint
-from bert_judge.encoder.weights import EncoderWeights, Linear, Matrix, Norm
+from bert_judge.encoder.backend import INPUT_NAMES, LOGIT_ERRORS, Batch, pad_rows, select_length_multiple
+from bert_judge.encoder.checkpoint import Checkpoint, load
+from bert_judge.encoder.encoding import EncodedRow
+from bert_judge.encoder.inference import compute_logits
+from bert_judge.encoder.judge_folder import CHECKSUMS, write_checksums
+from bert_judge.encoder.weights import (
+    INPUTS_FILE,
+    LOGIT_ERROR,
+    MAX_INTEGER,
+    EncoderWeights,
+    Floats,
+    Linear,
+    Matrix,
+    Norm,
+    input_name,
+)
 from bert_judge.runtime import hardware
+from bert_judge.runtime.outputs import atomic
 
 
 def build_graph(weights: EncoderWeights, int8: bool) -> openvino.Model:
@@ -31,7 +53,11 @@ def build_graph(weights: EncoderWeights, int8: bool) -> openvino.Model:
 
 class _Builder:
     def __init__(self, weights: EncoderWeights, int8: bool) -> None:
-        self.weights, self.int8 = weights, int8
+        self.weights = weights
+        self.scales = weights.input_scales if int8 else {}
+        self.is_dynamic = int8 and not self.scales
+        # By name (`input_name`).
+        self.inputs: dict[str, Node] = {}
         width = len(weights.embedding_norm.bias)
         self.head_shape = ops.constant(np.array([0, 0, weights.heads, width // weights.heads], np.int64))
         self.row_shape = ops.constant(np.array([0, 0, width], np.int64))
@@ -52,13 +78,14 @@ class _Builder:
         states = ops.add(self._embed(weights.words, ids), self._embed(weights.segments, segments))
         states = self._norm(ops.add(states, self._embed(weights.positions, positions)), weights.embedding_norm)
         is_token = ops.unsqueeze(ops.convert(mask, "boolean"), ops.constant(np.array([1, 2], np.int64)))
-        for layer in weights.layers:
-            query, key, value = (self._split_heads(self._linear(states, part)) for part in (layer.query, layer.key, layer.value))
+        for i, layer in enumerate(weights.layers):
+            query, key, value = map(self._split_heads, self._project(states, i, "query", "key", "value"))
             attention = ops.transpose(ops.scaled_dot_product_attention(query, key, value, is_token), self.swap)
-            merged = self._linear(ops.reshape(attention, self.row_shape, True), layer.attention_output)
+            [merged] = self._project(ops.reshape(attention, self.row_shape, True), i, "attention_output")
             states = self._norm(ops.add(merged, states), layer.attention_norm)
-            inner = ops.gelu(self._linear(states, layer.intermediate), "erf")
-            states = self._norm(ops.add(self._linear(inner, layer.output), states), layer.output_norm)
+            [inner] = self._project(states, i, "intermediate")
+            [output] = self._project(ops.gelu(inner, "erf"), i, "output")
+            states = self._norm(ops.add(output, states), layer.output_norm)
         first_states = ops.gather(states, _integer(0), _integer(1))
         logits = self._linear(ops.tanh(self._linear(first_states, weights.dense)), weights.classifier)
         return openvino.Model([logits], inputs, "encoder")
@@ -69,9 +96,20 @@ class _Builder:
             return rows
         return ops.multiply(ops.convert(rows, "f32"), ops.gather(ops.constant(matrix.scale), ids, _integer(0)))
 
-    def _linear(self, states: Node, layer: Linear) -> Node:
-        if self.int8:
-            integers, scale = layer.weight.quantize()
+    def _project(self, states: Node, layer: int, *parts: str) -> list[Node]:
+        """Apply the parts of a layer that read the same states, rounded to multiples of 1/127 of their channel's scale."""
+        name = input_name(layer, parts[0])
+        self.inputs[name] = states
+        scale = self.scales.get(name)
+        if scale is not None:
+            limits = [ops.constant(np.float32(limit)) for limit in (-(MAX_INTEGER + 1) / MAX_INTEGER, 1.0)]
+            states = ops.fake_quantize(ops.multiply(states, ops.constant(1 / scale)), *limits, *limits, 2 * MAX_INTEGER + 2)
+        return [self._linear(states, getattr(self.weights.layers[layer], part), scale) for part in parts]
+
+    def _linear(self, states: Node, layer: Linear, input_scale: Floats | None = None) -> Node:
+        if self.is_dynamic or input_scale is not None:
+            matrix = layer.weight if input_scale is None else Matrix(layer.weight.dequantize() * input_scale, None)
+            integers, scale = matrix.quantize()
             weight = ops.multiply(ops.convert(ops.constant(integers), "f32"), ops.constant(scale))
         else:
             weight = ops.constant(layer.weight.dequantize())
@@ -92,29 +130,33 @@ def _integer(value: int) -> Node:
 # --- inference ---
 
 # Each batch runs in its own thread, so batches are smaller than torch's, less so with AMX (measured: docs/log.md).
-BATCH_TOKENS, AMX_BATCH_TOKENS = 512, 1024
-PRECISION_HINTS = {"float32": "f32", "bfloat16": "bf16", "int8": "f32"}
+BATCH_TOKENS, AMX_BATCH_TOKENS, INT8_BATCH_TOKENS = 512, 1024, 2048
+HINTS = {"float32": "f32", "bfloat16": "bf16"}
 
 
 class OpenvinoBackend:
-    """See `backend.Backend`. In int8, `group_size` activations share a scale; 0: activations are not quantised.
+    """See `backend.Backend`.
 
-    `window`: maximum input of the encoder in tokens.
+    Args:
+        window: maximum input of the encoder in tokens.
+        group_size: in dynamic int8, the activations that share a scale; 0: scales are part of the graph.
     """
 
     def __init__(self, graph: openvino.Model, window: int, precision: str, group_size: int = 0) -> None:
+        is_static = precision == "int8" and not group_size
         threads = hardware.num_threads()
         settings = {
             "INFERENCE_NUM_THREADS": threads,
             "NUM_STREAMS": threads,
-            "INFERENCE_PRECISION_HINT": PRECISION_HINTS[precision],
+            "INFERENCE_PRECISION_HINT": HINTS.get(hardware.best_dtype("cpu") if is_static else precision, "f32"),
             "DYNAMIC_QUANTIZATION_GROUP_SIZE": group_size,
         }
         self.compiled = openvino.Core().compile_model(graph, "CPU", settings)
         self.names = [port.get_any_name() for port in graph.inputs]
         self.parallel_batches = threads
         amx = precision == "bfloat16" and hardware.supports_amx()
-        self.batch_tokens = 0 if group_size else AMX_BATCH_TOKENS if amx else BATCH_TOKENS
+        tokens = AMX_BATCH_TOKENS if amx else INT8_BATCH_TOKENS if is_static else BATCH_TOKENS
+        self.batch_tokens = 0 if group_size else tokens
         self.length_multiple = select_length_multiple(window)
         self.logit_error = LOGIT_ERRORS[precision]
         self.name = f"openvino, cpu, {precision}"
@@ -134,11 +176,73 @@ def compile_encoder(checkpoint: Checkpoint, precision: str) -> OpenvinoBackend:
         from bert_judge.encoder.conversion import convert
 
         return convert(checkpoint.model, precision)
-    graph = build_graph(checkpoint.weights, precision == "int8")
-    outputs, inputs = checkpoint.weights.layers[0].output.weight.values.shape
-    return OpenvinoBackend(graph, checkpoint.window, precision, quantization_group(outputs, inputs, precision))
+    return _compile(checkpoint.weights, precision)
+
+
+def _compile(weights: EncoderWeights, precision: str) -> OpenvinoBackend:
+    graph = build_graph(weights, precision == "int8")
+    is_static = precision == "int8" and weights.input_scales
+    outputs, inputs = weights.layers[0].output.weight.values.shape
+    group_size = 0 if is_static else quantization_group(outputs, inputs, precision)
+    backend = OpenvinoBackend(graph, weights.window, precision, group_size)
+    if is_static:
+        backend.logit_error = weights.logit_error
+    return backend
 
 
 def quantization_group(hidden_size: int, intermediate_size: int, precision: str) -> int:
     """Return the activations that share a scale: more are faster, and must divide the length of every row of weights."""
     return math.gcd(hidden_size, intermediate_size) if precision == "int8" else 0
+
+
+# --- scales of static int8 ---
+
+# Half of them set the scales, and the error is measured on the others.
+SCALE_ROWS = 1000
+# A larger error flips a verdict only where the row is also that close to the threshold.
+ERROR_QUANTILE = 0.95
+
+
+def write_input_scales(
+    folder: Path, questions: Sequence[str], references: Sequence[Sequence[str]], candidates: Sequence[str]
+) -> float | None:
+    """Measure the scales of the activations of a judge on rows that it was trained on, and write them into its folder.
+
+    A judge whose logits they change by more than dynamic int8 does gets none, nor does an encoder that only torch runs.
+
+    Returns:
+        The error of a logit in int8, 95 of 100 rows have a smaller one; None for an encoder that only torch runs.
+    """
+    checkpoint = load(folder)
+    if checkpoint.weights is None:
+        return None
+    step = max(1, len(questions) // SCALE_ROWS)
+    texts = questions[::step], candidates[::step], [texts[0] for texts in references[::step]]
+    rows = checkpoint.encoder.encode(*texts)
+    scales = _measure_inputs(checkpoint.weights, rows[::2])
+    scaled = replace(checkpoint.weights, input_scales=scales)
+    pad_id = cast(int, checkpoint.tokenizer.pad_token_id)
+    exact, rounded = (compute_logits(_compile(scaled, kind), rows[1::2] or rows, pad_id) for kind in ("float32", "int8"))
+    error = float(np.quantile(np.abs(rounded - exact), ERROR_QUANTILE))
+    if error <= LOGIT_ERRORS["int8"]:
+        with atomic(folder / INPUTS_FILE) as temporary:
+            save_file({**scales, LOGIT_ERROR: np.array([error], np.float32)}, temporary)
+    else:
+        (folder / INPUTS_FILE).unlink(missing_ok=True)
+    if (folder / CHECKSUMS).is_file():
+        write_checksums(folder)
+    return error
+
+
+def _measure_inputs(weights: EncoderWeights, rows: Sequence[EncodedRow]) -> dict[str, Floats]:
+    builder = _Builder(weights, int8=False)
+    graph = builder.build()
+    axes = ops.constant(np.array([0, 1], np.int64))
+    largest = [ops.reduce_max(ops.abs(node), axes) for node in builder.inputs.values()]
+    graph = openvino.Model(largest, graph.get_parameters(), "inputs")
+    compiled = openvino.Core().compile_model(graph, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+    names = [port.get_any_name() for port in graph.inputs]
+    # One by one, because padding is no input.
+    batches = [pad_rows([row], 0) for row in rows]
+    outputs = [list(compiled({name: batch[name] for name in names}).values()) for batch in batches]
+    return {name: np.max([output[i] for output in outputs], axis=0) for i, name in enumerate(builder.inputs)}

@@ -6,9 +6,10 @@ Weights may come from a stranger, so every shape is compared with config.json be
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,6 +27,11 @@ PREFIXES = {"bert": "bert", "roberta": "roberta", "xlm-roberta": "roberta"}
 # Matrices as 8-bit integers, which only this program reads, and the ending of the names of their scales.
 WEIGHTS_FILE = "weights.int8.safetensors"
 SCALE = ".scale"
+# What `openvino.write_input_scales` measured: the largest absolute input of every channel of these parts of a layer (key and value
+# read what the query reads), and the error of a logit that they lead to in int8. A judge may have no such file.
+INPUTS_FILE = "inputs.safetensors"
+SCALED_PARTS = ("query", "attention_output", "intermediate", "output")
+LOGIT_ERROR = "logit_error"
 MAX_INTEGER = 127
 Floats = NDArray[np.float32]
 
@@ -81,6 +87,8 @@ class EncoderWeights:
     Attributes:
         first_position: position of the first token; RoBERTa's positions start after the padding token's id.
         epsilon: of the layer normalisations.
+        input_scales: name (`input_name`) → largest absolute input by channel; empty if not measured.
+        logit_error: in int8 with these scales.
     """
 
     words: Matrix
@@ -93,6 +101,8 @@ class EncoderWeights:
     heads: int
     first_position: int
     epsilon: float
+    input_scales: dict[str, Floats]
+    logit_error: float
 
     @property
     def window(self) -> int:
@@ -104,6 +114,11 @@ class EncoderWeights:
         """Number of weights without the vectors, which are few."""
         layers = [part.weight for layer in self.layers for part in layer if isinstance(part, Linear)]
         return sum(matrix.values.size for matrix in (self.words, self.positions, *layers, self.dense.weight))
+
+
+def input_name(layer: int, part: str) -> str:
+    """Return the name of the inputs of a part of a layer in `INPUTS_FILE`."""
+    return f"layer.{layer}.{part}.inputs"
 
 
 def read_weights(folder: Path) -> EncoderWeights | None:
@@ -135,7 +150,9 @@ class _Reader:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        files = [folder / WEIGHTS_FILE] if (folder / WEIGHTS_FILE).is_file() else sorted(folder.glob("*.safetensors"))
+        files = sorted(folder.glob("*.safetensors"))
+        if folder / WEIGHTS_FILE in files:
+            files = [file for file in files if file.name in (WEIGHTS_FILE, INPUTS_FILE)]
         self.tensors = {name: array for file in files if file.name != TREES_FILE for name, array in load_file(file).items()}
 
     def read(self, config: Mapping[str, Any]) -> EncoderWeights:
@@ -144,6 +161,7 @@ class _Reader:
         embeddings = f"{prefix}.embeddings"
         if config["num_attention_heads"] < 1 or width % config["num_attention_heads"]:
             raise ValueError("config.json has a hidden_size that its attention heads do not divide")
+        # Each part is compared with the files before the next one, so that a wrong number of layers is found at the first.
         return EncoderWeights(
             words=self._matrix(f"{embeddings}.word_embeddings.weight", config["vocab_size"], width),
             positions=self._matrix(f"{embeddings}.position_embeddings.weight", config["max_position_embeddings"], width),
@@ -155,6 +173,8 @@ class _Reader:
             heads=config["num_attention_heads"],
             first_position=0 if is_bert else config["pad_token_id"] + 1,
             epsilon=config["layer_norm_eps"],
+            input_scales=dict(self._input_scales(config["num_hidden_layers"], width, inner)),
+            logit_error=float(self._take(LOGIT_ERROR, 1)[0]) if LOGIT_ERROR in self.tensors else 0.0,
         )
 
     def _layer(self, name: str, width: int, inner: int) -> Layer:
@@ -169,6 +189,11 @@ class _Reader:
             self._linear(f"{name}.output.dense", width, inner),
             self._norm(f"{name}.output.LayerNorm", width),
         )
+
+    def _input_scales(self, layers: int, width: int, inner: int) -> Iterator[tuple[str, Floats]]:
+        for i, part in itertools.product(range(layers if LOGIT_ERROR in self.tensors else 0), SCALED_PARTS):
+            values = self._take(input_name(i, part), inner if part == "output" else width)
+            yield input_name(i, part), np.maximum(values, np.finfo(np.float32).tiny)
 
     def _linear(self, name: str, outputs: int, inputs: int) -> Linear:
         return Linear(self._matrix(f"{name}.weight", outputs, inputs), self._take(f"{name}.bias", outputs))

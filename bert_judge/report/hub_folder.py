@@ -15,6 +15,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from bert_judge import tables
 from bert_judge.encoder.encoding import TAGS
 from bert_judge.encoder.judge_folder import JUDGE_FILE, TREES_FILE, write_checksums
+from bert_judge.encoder.weights import INPUTS_FILE
 from bert_judge.judges.bert.judge import BERTJudge
 from bert_judge.report.format import format_table, interval, percent
 from bert_judge.runtime.errors import InputError
@@ -23,7 +24,7 @@ log = logging.getLogger(__name__)
 
 ATTACKS_FILE = "attacks.parquet"
 # Files of the judge beside weights, tokenizer and configuration.
-COPIED_FILES = (JUDGE_FILE, TREES_FILE, "metrics.json", "README.md")
+COPIED_FILES = (JUDGE_FILE, TREES_FILE, INPUTS_FILE, "metrics.json", "README.md")
 LABELS = {"0": "incorrect", "1": "correct"}
 # Rows of the score check: short and long texts, another script, the text of a special token.
 CHECK_ROWS = (

@@ -20,6 +20,7 @@ from bert_judge import plan, tables, text
 from bert_judge.assets import prepare
 from bert_judge.encoder import checkpoint
 from bert_judge.encoder.judge_folder import CHECKSUMS
+from bert_judge.encoder.weights import INPUTS_FILE
 from bert_judge.judges import registry
 
 ROOT = Path(__file__).parents[2]
@@ -216,7 +217,9 @@ def test_a_prompt_makes_stale_what_it_asked(old: str, new: str, expected: set[st
     registry.hash_data.cache_clear()
 
 
-@pytest.mark.parametrize("file", ["trees.safetensors", "tokenizer.json", "judge.json", "config.json", "weights.int8.safetensors"])
+@pytest.mark.parametrize(
+    "file", ["trees.safetensors", "tokenizer.json", "judge.json", "config.json", "weights.int8.safetensors", INPUTS_FILE]
+)
 def test_another_file_of_a_judge_makes_its_labels_stale(file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its name may stay, also that of the judge in the package."""
     folder = Path(shutil.copytree(prepare.GENERAL_FOLDER, tmp_path / "general"))

@@ -38,7 +38,15 @@ pytestmark = [
 ]
 SEED = int(os.environ.get("BERT_JUDGE_SEED", time.time_ns() % 100_000))
 FLIPS, SECONDS = 200, 900
-FILES = ("config.json", "judge.json", "tokenizer.json", "tokenizer_config.json", "trees.safetensors", "weights.int8.safetensors")
+FILES = (
+    "config.json",
+    "judge.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "trees.safetensors",
+    "weights.int8.safetensors",
+    "inputs.safetensors",
+)
 
 # Reads folders from stdin, and forks for each: prints how the child ended, and what it said.
 LOADER = """

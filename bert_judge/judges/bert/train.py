@@ -12,6 +12,7 @@ import pandas as pd
 from bert_judge import tables
 from bert_judge.assets.prepare import Manifest, folder_revision, load_manifest
 from bert_judge.config import Input, Training
+from bert_judge.encoder.backend import has_openvino
 from bert_judge.encoder.checkpoint import JudgeMetadata
 from bert_judge.encoder.judge_folder import JUDGE_FILE, METRICS, hash_rows, read_seen_rows, write_seen_rows
 from bert_judge.encoder.weights import WEIGHTS_FILE
@@ -61,6 +62,11 @@ def train_judge(context: TrainingContext) -> None:
     _record_seen_rows(folder, seen, manifest.path)
     write_encoder_card(folder, metadata, _describe_training(metadata, metrics, dataset, counts), TAG)
     judge.save(folder)
+    if has_openvino():
+        # An optional package.
+        from bert_judge.encoder.openvino import write_input_scales
+
+        write_input_scales(folder, *_texts(train_rows))
 
 
 def recalibrate_judge(spec: Mapping[str, Any], rows: pd.DataFrame, backbone: str | Path, folder: Path) -> dict[str, float]:

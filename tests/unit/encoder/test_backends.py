@@ -24,7 +24,10 @@ ERRORS = {"float32": 1e-3, "bfloat16": 0.04, "int8": 0.5}
 CANDIDATES = ["Paris", "It is Paris, I think.", "no " * 40, "Größe 東京", "", "the capital of Mars is a fox " * 9]
 
 
-def machine(monkeypatch: pytest.MonkeyPatch, int8: bool = True, dtype: str = "float32", openvino: bool = True) -> None:
+def machine(
+    monkeypatch: pytest.MonkeyPatch, int8: bool = True, dtype: str = "float32", openvino: bool = True, amx: bool = False
+) -> None:
+    monkeypatch.setattr(hardware, "supports_amx", lambda: amx)
     monkeypatch.setattr(hardware, "supports_int8", lambda: int8)
     monkeypatch.setattr(hardware, "best_dtype", lambda device: dtype)
     monkeypatch.setattr(backend_choice, "has_openvino", lambda: openvino)
@@ -68,6 +71,25 @@ def test_choose_backend(
     choice_ = choose_backend(*settings, device, parameters)
     assert (choice_.backend, choice_.precision) == expected
     assert reason in choice_.reason
+
+
+@pytest.mark.parametrize(
+    ("hardware_of", "has_scales", "expected"),
+    [
+        ({"dtype": "bfloat16"}, True, "int8"),
+        ({"dtype": "bfloat16"}, False, "bfloat16"),
+        ({"dtype": "bfloat16", "amx": True}, True, "bfloat16"),
+        ({"dtype": "bfloat16", "int8": False}, True, "bfloat16"),
+        ({}, True, "int8"),
+    ],
+)
+def test_int8_is_chosen_where_scales_make_it_the_fastest(
+    monkeypatch: pytest.MonkeyPatch, hardware_of: dict[str, object], has_scales: bool, expected: str
+) -> None:
+    machine(monkeypatch, **hardware_of)
+    choice = choose_backend("auto", "auto", CPU, LARGE, needs_torch=False, has_scales=has_scales)
+    assert choice[:2] == ("openvino", expected)
+    assert choose_backend("auto", "auto", GPU, LARGE, needs_torch=False, has_scales=has_scales).backend == "torch"
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from safetensors.torch import load_file, save_file
 
 from bert_judge.assets.prepare import GENERAL_FOLDER
 from bert_judge.encoder import judge_folder
-from bert_judge.encoder.weights import WEIGHTS_FILE
+from bert_judge.encoder.weights import INPUTS_FILE, WEIGHTS_FILE
 from bert_judge.judges.bert.judge import BERTJudge
 from bert_judge.runtime.errors import InputError
 
@@ -60,7 +60,7 @@ def link_weights(folder: Path) -> None:
 
 def pickle_alone(folder: Path) -> None:
     """As a backbone of an older repository, with a pickle that would run a command."""
-    for file in ("judge.json", WEIGHTS_FILE, judge_folder.TREES_FILE):
+    for file in ("judge.json", WEIGHTS_FILE, INPUTS_FILE, judge_folder.TREES_FILE):
         (folder / file).unlink()
     (folder / "pytorch_model.bin").write_bytes(b"cos\nsystem\n(S'exit 1'\ntR.")
 

@@ -34,6 +34,7 @@ def test_the_files_are_those_of_version_2() -> None:
     }
     decisive = {
         "weights.int8.safetensors",
+        "inputs.safetensors",
         "trees.safetensors",
         "judge.json",
         "config.json",
@@ -116,6 +117,16 @@ def test_agreement_with_the_authors_on_answers_of_a_language_model(judge: BERTJu
     assert (len(frame), len(rows), labels.sum()) == (240, 231, 48)
     # 98.3 when it was measured; another CPU rounds differently.
     assert ((scores >= 0.5) == labels).mean() == pytest.approx(0.983, abs=0.01)
+
+
+def test_int8_changes_no_verdict(judge: BERTJudge) -> None:
+    frame = pd.read_csv(CONFIG.with_name("smollm2_labels.csv"), keep_default_na=False)
+    rows = frame["question"].tolist(), [json.loads(texts) for texts in frame["references"]], frame["candidate"].tolist()
+    exact, rounded = (BERTJudge(early_exit=False, backend="openvino", precision=kind) for kind in ("float32", "int8"))
+    scores, expected = np.array(rounded.predict(*rows)), np.array(exact.predict(*rows))
+    assert not np.array_equal(scores, expected)
+    np.testing.assert_array_equal(scores >= 0.5, expected >= 0.5)
+    assert np.abs(scores - expected).max() < 0.1
 
 
 @pytest.mark.parametrize(
