@@ -10,6 +10,7 @@ import json
 import math
 import subprocess
 import sys
+import warnings
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from functools import partial
@@ -30,6 +31,8 @@ from bert_judge.config.files import workflow_folder
 from bert_judge.encoder.trainer import batch_order, run_trainer, training_arguments
 from bert_judge.runtime.errors import InputError
 
+# PEFT asks transformers for a property by its old name, which users can do nothing about.
+warnings.filterwarnings("ignore", "`(is_)?gradient_checkpointing` is deprecated", FutureWarning)
 # Label without loss in PyTorch's cross-entropy.
 IGNORE_INDEX = -100
 # What the processes of a training read, and the folder that they write.
