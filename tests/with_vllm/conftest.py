@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import socket
-import subprocess
-import time
-import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from helpers import tiny_models
+from helpers.vllm_server import serve
 
 from bert_judge.assets.prepare import resolve_model
 from bert_judge.candidates.generators.vllm import PYTHON
 
 # A tiny model needs little memory and no threads; both would be taken in proportion to the machine.
 SMALL = {"VLLM_CPU_KVCACHE_SPACE": "1", "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
-READY_SECONDS = 900
 # A judge's prompt is long, the more so in the few tokens that a tiny model knows.
 WINDOW = 4096
 SMOLLM_WINDOW = 512
@@ -63,36 +59,3 @@ def server(vllm_python: str, qwen: Path, tmp_path_factory: pytest.TempPathFactor
 def smollm_server(vllm_python: str, smollm: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Address of vLLM's own server with SmolLM2, called `served`."""
     yield from serve(vllm_python, smollm, SMOLLM_WINDOW, tmp_path_factory.mktemp("server") / "log")
-
-
-def serve(vllm_python: str, model: Path, window: int, log: Path, more: Sequence[str] = ()) -> Iterator[str]:
-    """Start vLLM's own server of a model, called `served`, with more options; yield its address and stop it."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    options = {"--model": model, "--served-model-name": "served", "--dtype": "float32", "--max-model-len": window, "--port": port}
-    flat = [str(part) for pair in options.items() for part in pair]
-    with log.open("w") as out:
-        process = subprocess.Popen(
-            [vllm_python, "-m", "vllm.entrypoints.openai.api_server", *flat, *more, "--host", "127.0.0.1", "--enforce-eager"],
-            stdout=out,
-            stderr=out,
-        )
-    try:
-        _wait(f"http://127.0.0.1:{port}/health", process, log)
-        yield f"http://127.0.0.1:{port}/v1"
-    finally:
-        process.terminate()
-        process.wait(60)
-
-
-def _wait(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + READY_SECONDS
-    while time.monotonic() < deadline:
-        assert process.poll() is None, log.read_text()[-4000:]
-        try:
-            with urllib.request.urlopen(url, timeout=5):
-                return
-        except OSError:
-            time.sleep(0.5)
-    pytest.fail(f"the server was not ready after {READY_SECONDS} s: {log.read_text()[-4000:]}")

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from conftest import serve
 from helpers import trainings
 from helpers.pair_files import pair_rows
+from helpers.vllm_server import serve
 
 from bert_judge import tables
 from bert_judge.assets.prepare import Manifest, prepare

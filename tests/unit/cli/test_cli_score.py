@@ -339,10 +339,9 @@ def test_the_threshold_is_the_users(tmp_path: Path) -> None:
 
 def test_the_policy_is_the_users(tmp_path: Path) -> None:
     reference = "The circuit was open, because the wire was no longer connected to the battery."
-    write(
-        tmp_path / "a.csv",
-        [{"question": "Why did the bulb go out?", "references": reference, "candidate": "The wire was not connected."}],
-    )
+    # Read by the encoder under both policies, and so far from the threshold that it is not computed again in float32.
+    candidate = "The bulb was broken."
+    write(tmp_path / "a.csv", [{"question": "Why did the bulb go out?", "references": reference, "candidate": candidate}])
     scores = {}
     for policy in ("strict", "lenient"):
         result = run("score", "a.csv", "--policy", policy, "--force")
