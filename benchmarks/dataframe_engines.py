@@ -23,8 +23,8 @@ import psutil
 import timing
 
 ROOT = Path(__file__).parents[1]
-# Rows of a batch of the engines, and of a row group of the file, so that there is more than one partition to read.
-GROUP_ROWS = 10_000
+# Row groups of the file, so that there is more than one partition to read.
+GROUPS = 8
 
 
 def answers(rows: int) -> pd.DataFrame:
@@ -68,7 +68,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         table = answers(options.rows)
-        table.to_parquet(folder / "answers.parquet", row_group_size=GROUP_ROWS)
+        table.to_parquet(folder / "answers.parquet", row_group_size=-(-options.rows // GROUPS))
         table.head(1).to_parquet(folder / "one.parquet")
         distinct = len(table.astype(str).drop_duplicates(["question", "references", "candidate"]))
         print(f"{timing.machine()}\n{len(table)} rows, {distinct} of them distinct; judge: {options.judge}\n", flush=True)
