@@ -22,7 +22,7 @@ _HASHES = re.compile(r"^####[^\S\n]*[-+−$€£]?\.?\d[\d,.]*[^\S\n]?%?[^\S\n]*
 _WORD = re.compile(r"\w+")
 # The mark of a list, and a dash behind a word ("The answer – 18"), not a minus sign.
 _BULLET = re.compile(r"^[^\S\n]*-[^\S\n]+(?=[$€£]?\d)", re.MULTILINE)
-_DASH = re.compile(r"(?<=[^\W\d_]{2})[^\S\n]+[–—-][^\S\n]+(?=[$€£]?\d)")
+_DASH = re.compile(r"(?<=[^\W\d_]{2})(?<!\bis)(?<!\bbe)(?<!\bto)(?<!equals)[^\S\n]+[–—-][^\S\n]+(?=[$€£]?\d)")
 _MINUS = re.compile(r"[-−–]")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from bert_judge.text.extraction import extract_final_answer, strip_markup, unwrap
 from bert_judge.text.normalization import normalize
 from bert_judge.text.rules.decision import Decision
-from bert_judge.text.rules.members import SENTENCE_WORD, asks_several
+from bert_judge.text.rules.members import MONTH, SENTENCE_WORD, asks_several
 
 MAX_CHARACTERS = 300
 MIN_CANDIDATES = 3
@@ -28,12 +28,12 @@ _COULD_BE = re.compile(r",\s+(?:or\s)?(?:it\s)?(?:could|may|might)\s(?:also\s)?b
 _MARKS_ALTERNATIVES = re.compile(r"[;|/]|\sor\s", re.IGNORECASE)
 # Between these, only one can be meant, also where the question may have several answers.
 _EXCLUDES = re.compile(r"/|\sor\s|\b(?:could|may|might) be\b.*\b(?:could|may|might) be\b", re.IGNORECASE)
+# "Rome or Nice. In the end, Nice." decides.
+_SENTENCES = re.compile(r"\w{2}[.!?]\s+[A-Z]")
 # "Of, pertaining to, or resembling a tetanus" names one thing.
 _UNFINISHED = re.compile(r"\b(?:of|to|for|in|on|at|by|with|from)\Z", re.IGNORECASE)
 # Between two of them, the second one replaces the first.
 _REPLACES = re.compile(r"\W*(?:oops|no|wait|sorry|actually|rather|i mean|correction)\b", re.IGNORECASE)
-# "April 5, 2011" and "Paris, Texas" have commas within one answer.
-_MONTH = re.compile(r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b", re.IGNORECASE)
 
 
 def decide_alternatives(question: str, references: Sequence[str], text: str) -> Decision | None:
@@ -50,6 +50,8 @@ def decide_alternatives(question: str, references: Sequence[str], text: str) -> 
     is_in_doubt = listed != answer
     if not is_in_doubt:
         listed = _LEAD_IN.sub("", answer)
+    if _SENTENCES.search(listed):
+        return None
     separator = _COULD_BE if is_in_doubt and _COULD_BE.search(listed) else _SEPARATOR
     if any(separator.search(unwrap(reference)) for reference in references):
         return None
@@ -75,7 +77,8 @@ def decide_alternatives(question: str, references: Sequence[str], text: str) -> 
 def _look_alike(listed: str, pieces: Sequence[str], parts: Sequence[str], match: str) -> bool:
     """Return whether the candidates could be parts of a list, rather than parts of an address, a date or a sentence."""
     lengths = [len(part.split()) for part in parts]
-    if max(lengths) - min(lengths) > MAX_EXTRA_WORDS or (_MONTH.search(listed) and re.search(r"\d", listed)):
+    # "April 5, 2011" has a comma within one answer.
+    if max(lengths) - min(lengths) > MAX_EXTRA_WORDS or (MONTH.search(listed) and re.search(r"\d", listed)):
         return False
     if not _MARKS_ALTERNATIVES.search(listed) and parts[0] == match and len(parts) <= MIN_CANDIDATES:
         return False

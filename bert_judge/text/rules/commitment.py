@@ -6,14 +6,18 @@ from functools import cache
 
 from bert_judge.text.extraction import extract_final_answer, phrase_pattern, unwrap
 from bert_judge.text.rules.decision import Decision
+from bert_judge.text.rules.whole_answer import unfinished_pattern
+from bert_judge.text.rules.yes_no import polarity_of_word
 
 # A longer text argues, and its last sentences may speak about something else.
 MAX_CHARACTERS = 300
 MAX_REFERENCE_CHARACTERS = 80
 _SENTENCE_END = re.compile(r"(?<=[.!?;:])\s+|\n+")
-_CUT_OFF = re.compile(rf"(?:[^\W\d]|,)\s*\Z|\b{phrase_pattern('unfinished')}\W*\Z", re.IGNORECASE)
-# "Lyon. I had Nice before, but that was an error."
-_EARLIER = re.compile(r"\b(?:had|before|earlier|previously|used to)\b", re.IGNORECASE)
+# Before a phrase that takes back what precedes it. With other words, it rejects what they name: "Some say Nice, but that is wrong."
+_FILLER = re.compile(
+    r"\W*(?:(?:wait|hmm+|no|oh|oops|sorry|edit|update|correction|actually|but|and|which|well|though|i|it|that)\b\W*)*",
+    re.IGNORECASE,
+)
 # "Which of these cannot be a perimeter?"
 _ASKS_FOR_DENIAL = re.compile(r"\b(?:not?|never|cannot|except|incorrect|wrong|false|unlikely|least)\b|n['’]t\b", re.IGNORECASE)
 
@@ -21,10 +25,12 @@ _ASKS_FOR_DENIAL = re.compile(r"\b(?:not?|never|cannot|except|incorrect|wrong|fa
 def decide_commitment(question: str, references: Sequence[str], text: str) -> Decision | None:
     """Decide against a short text in which no mention of the reference is a statement.
 
-    References that say such a thing themselves ("It depends on the year") are left to others.
+    References that say such a thing themselves ("It depends on the year"), words for yes and no, and letters are left to others.
     """
     expected = [stripped for reference in references if (stripped := unwrap(reference).strip(" ."))]
     if len(text) > MAX_CHARACTERS or not expected or max(map(len, expected)) > MAX_REFERENCE_CHARACTERS:
+        return None
+    if any((len(reference) == 1 and reference.isalpha()) or polarity_of_word(reference) is not None for reference in expected):
         return None
     signals = _pattern("taken_back", "first_thought", "denied_before", "denied_behind", "unresolved", "inquiry", "asks")
     if not signals.search(text) or any(map(signals.search, expected)):
@@ -52,10 +58,11 @@ def _take_back(text: str, mentions: Sequence[re.Match[str]]) -> str | None:
     """Return a reason if the last mention is corrected behind it."""
     before, behind = text[: mentions[-1].start()], text[mentions[-1].end() :]
     match = _pattern("taken_back").search(behind)
-    if match and not _EARLIER.search(_SENTENCE_END.split(behind[: match.start()])[-1]):
+    if match and _FILLER.fullmatch(_SENTENCE_END.split(behind[: match.start()])[-1]):
         return f"takes it back: {match[0]}"
-    thought = _pattern("first_thought").search(_SENTENCE_END.split(before)[-1])
-    if thought and (turn := _pattern("turn").search(behind)):
+    sentence = _SENTENCE_END.split(before)[-1]
+    thought = _pattern("first_thought").search(sentence)
+    if thought and not _pattern("turn").search(sentence, thought.end()) and (turn := _pattern("turn").search(behind)):
         return f"takes it back: {thought[0]} … {turn[0]}"
     return None
 
@@ -81,7 +88,7 @@ def _leave_open(text: str, mentions: Sequence[re.Match[str]]) -> str | None:
     unresolved = _pattern("unresolved").search(text)
     if unresolved and _pattern("other_branch").search(text):
         return f"leaves it open: {unresolved[0]}"
-    if not _CUT_OFF.search(text):
+    if not unfinished_pattern().search(text[-30:]):
         return None
     starts = [0, *(match.end() for match in _SENTENCE_END.finditer(text)), len(text)]
     for mention in mentions:

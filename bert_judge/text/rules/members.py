@@ -51,10 +51,10 @@ SENTENCE_WORD = re.compile(
 _NAMES = re.compile(r"(?:[\W_]*(?:\d\S*|[A-Z][^\s,;]*|and|the|of|&))+[\W_]*")
 _RELATION = re.compile("[<>]")
 # What many names have in common.
-_GENERIC = frozenset(
+GENERIC = frozenset(
     {"company", "inc", "corp", "corporation", "ltd", "llc", "university", "river", "lake", "city", "county", "of", "group"}
 )
-_MONTH = re.compile(r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b", re.IGNORECASE)
+MONTH = re.compile(r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b", re.IGNORECASE)
 
 
 class Members(NamedTuple):
@@ -143,7 +143,7 @@ def _compare(expected: Sequence[str], given: Sequence[str], *, is_ordered: bool)
     shared = (Counter(expected) & Counter(given)).total()
     if shared and missing.total() == extra.total() == 1:
         (first,), (second,) = missing, extra
-        shared_words = set(first.split()) & set(second.split()) - _GENERIC
+        shared_words = set(first.split()) & set(second.split()) - GENERIC
         if not shared_words and first[:2] != second[:2] and f"{first}{second}".replace(" ", "").isalpha():
             return Decision(False, "list", f"{second} instead of {first}"[:80])
     return None
@@ -175,7 +175,7 @@ def parse_members(text: str) -> Members | None:
         # Between two it may be a paraphrase: "in a cross manner; angrily".
         return _members(body.split(";"), is_ordered=is_tuple, is_marked=brackets)
     parts = [part for piece in _COMMA.split(body) for part in _AND.split(f" {piece} ")]
-    if _MONTH.search(body) and re.search(r"\d", body):
+    if MONTH.search(body) and re.search(r"\d", body):
         return None
     has_words = " and " in f" {body} " or " und " in body or "&" in body
     has_names = has_words and len(parts) > 1 and all(part.strip()[:1].isupper() for part in parts)

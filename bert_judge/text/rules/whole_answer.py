@@ -69,7 +69,7 @@ def decide_mention(question: str, references: Sequence[str], text: str) -> Decis
     """Decide against an answer that is only an announcement, that is cut within its plan, or that has the word in another sense."""
     if len(text) <= _MAX_LABEL and _announcement_pattern().fullmatch(text):
         return Decision(False, "mention", "announces an answer and gives none")
-    if _unfinished_pattern().search(text[-30:]) and _plan_pattern().match(text):
+    if unfinished_pattern().search(text[-30:]) and _plan_pattern().match(text):
         if extract_final_answer(text) is None and boxed(text) is None:
             return Decision(False, "mention", "stops before it answers")
         return None
@@ -95,7 +95,7 @@ def _announcement_pattern() -> re.Pattern[str]:
 
 
 @cache
-def _unfinished_pattern() -> re.Pattern[str]:
+def unfinished_pattern() -> re.Pattern[str]:
     return re.compile(rf"{phrase_pattern('unfinished')}\s*\Z|[,(]\s*\Z", re.IGNORECASE)
 
 

@@ -16,6 +16,7 @@ from bert_judge.text.extraction import is_same_text, last_sentence, strip_markup
 from bert_judge.text.normalization import normalize, normalize_words
 from bert_judge.text.options import parse_options
 from bert_judge.text.rules.decision import Decision
+from bert_judge.text.rules.members import GENERIC
 
 # Only letters: symbols and digits have rules of their own.
 _ONLY_WORDS = re.compile(r"[^\W\d_]{2,}(?:[\s_.'’-]+[^\W\d_]+){0,9}")
@@ -86,17 +87,14 @@ def _decide_name(question: str, expected: str, given: list[str]) -> Decision | N
 # From so many letters on, two neighbours that change places seldom make another word, besides these.
 MIN_MISSPELLED_LETTERS = 7
 _ANAGRAMS = frozenset({"calvary", "cavalry", "marital", "martial", "conversation", "conservation"})
-# Of other initials than the name.
-_NICKNAMES = frozenset(
-    {"bill", "billy", "bob", "bobby", "dick", "jim", "jimmy", "peggy", "polly", "ted", "teddy", "ned", "hank", "chuck"}
-)
 MAX_NAME_SIMILARITY = 50
 
 
 def decide_name(question: str, reference: str, answer: str) -> Decision | None:
-    """Decide incorrect if one word of a name is another one, and correct if two neighbouring letters of a long word changed places.
+    """Decide incorrect if a later word of a name is another one, and correct if two letters of a long word are exchanged.
 
-    First names have short forms (Bill, Liz for Elizabeth), and words spellings, so the words must be unlike each other.
+    The first word of a name has short forms (Bill for William) and titles in its place (President Lincoln), and words have several
+    spellings, so the words must be unlike each other. "Inc" and "Corporation" are no part of a name.
     """
     expected, given = unwrap(reference), unwrap(answer).strip(" .")
     if len(expected) > MAX_PART_CHARACTERS or len(given) > MAX_PART_CHARACTERS:
@@ -109,8 +107,8 @@ def decide_name(question: str, reference: str, answer: str) -> Decision | None:
     if _is_misspelled(first, second):
         return Decision(True, "name", f"{second} is {first} with two letters exchanged")
     is_name = _NAME.fullmatch(expected) and _NAME.fullmatch(given)
-    is_short_form = first in second or second in first or first[0] == second[0] or not _NICKNAMES.isdisjoint(pairs[0])
-    if is_name and not is_short_form and fuzz.ratio(first, second) < MAX_NAME_SIMILARITY:
+    is_alike = first in second or second in first or first[0] == second[0] or not GENERIC.isdisjoint(pairs[0])
+    if is_name and words[0] == others[0] and not is_alike and fuzz.ratio(first, second) < MAX_NAME_SIMILARITY:
         return Decision(False, "name", f"{second}, not {first}")
     return None
 

@@ -49,27 +49,27 @@ def _sentence() -> re.Pattern[str]:
 
 def decide_yes_no(question: str, reference: str, answer: str) -> Decision | None:
     """Decide if the reference is a word for yes or no and a short answer affirms or denies."""
-    expected = _polarity_of_word(reference)
+    expected = polarity_of_word(reference)
     if expected is None or len(answer) > MAX_CHARACTERS:
         return None
     given = read_polarity(answer)
     if given is expected is False and _ADDITION.fullmatch(answer):
         # "No, most of them are Buddhists." may be wrong about these.
         return None
-    if given is None or (_NEGATIVE_QUESTION.match(question) and _polarity_of_word(answer) is None):
+    if given is None or (_NEGATIVE_QUESTION.match(question) and polarity_of_word(answer) is None):
         return None
     return Decision(given == expected, "yes_no", f"says {'yes' if given else 'no'}")
 
 
 @lru_cache(maxsize=1024)
-def _polarity_of_word(text: str) -> bool | None:
+def polarity_of_word(text: str) -> bool | None:
     text = strip_markup(text[:40]).rstrip("!") if len(text) <= 40 else ""
     return True if _words("yes").fullmatch(text) else False if _words("no").fullmatch(text) else None
 
 
 def read_polarity(answer: str) -> bool | None:
     """Return whether an answer says yes; None if it says neither."""
-    if (whole := _polarity_of_word(answer)) is not None:
+    if (whole := polarity_of_word(answer)) is not None:
         return whole
     text = strip_markup(answer).replace("’", "'")
     if _RESTRICTION.search(text):

@@ -36,6 +36,7 @@ ANSWERS = [
     ("Which river?", ["Nile"], "Danube, Rhine or Elbe"),
     ("Who wrote it?", ["Mark Twain"], "Mark Twain or Samuel Clemens"),
     ("Which country?", ["Iran"], "Iran or Persia"),
+    ("Which city?", ["Nice"], "It might be Rome/Nice/Pisa. In the end, Nice."),
     ("How fast?", ["5 km/h"], "5 km/h"),
     ("What does it mean?", ["resembling a star"], "Of, pertaining to, or resembling a star"),
     ("Which colour?", ["red", "blue"], "It could be red or blue"),

@@ -24,6 +24,12 @@ COMMITTED = [
     ("Who wrote it?", "Harper Lee", "I thought of Capote, but it was Harper Lee"),
     ("Which city?", "Lyon", "Nice. Hmm, that can't be. Lyon."),
     ("Which city?", "Lyon", "Nice, oops, Lyon."),
+    ("Which city?", "Lyon", "Lyon. Many people believe that it is Nice, but that is incorrect."),
+    ("Which city?", "Lyon", "I first thought of Nice, but Lyon is older, although smaller."),
+    ("Which city?", "Lyon", "Looking at the map, the city is Lyon"),
+    ("Which city?", "Lyon", "Considering all candidates, Lyon"),
+    ("Is the Earth flat?", "no", "No, that is wrong."),
+    ("Which option is it?", "A", "A. It is a mistake to say that a city was it."),
     ("Which city?", "Lyon", "Lyon. I had Nice before, but that was an error."),
     ("Which city?", "Lyon", "Let me check whether it is Lyon. Yes, it is Lyon."),
     ("Which city?", "Lyon", "Suppose it is Nice. No. It is Lyon, because"),
@@ -59,6 +65,12 @@ def test_a_dash_behind_a_word_is_no_minus_sign(answer: str) -> None:
     assert decision is not None and decision.correct
 
 
+@pytest.mark.parametrize(("reference", "correct"), [("-18", True), ("18", False)])
+def test_a_dash_behind_a_verb_may_be_a_minus_sign(reference: str, correct: bool) -> None:
+    decision = decide("What is x?", [reference], "x is - 18")
+    assert decision is not None and decision.correct is correct
+
+
 @pytest.mark.parametrize(
     ("reference", "answer", "correct"),
     [
@@ -73,6 +85,9 @@ def test_a_dash_behind_a_word_is_no_minus_sign(answer: str) -> None:
         ("Jon Smith", "John Smith", None),
         ("Jack Barry", "It was Jack Hughes", None),
         ("two years", "two months", None),
+        ("Abraham Lincoln", "President Lincoln", None),
+        ("Apple Inc", "Apple Corporation", None),
+        ("Columbia University", "Columbia College", None),
     ],
 )
 def test_a_name_with_another_word_and_a_name_with_exchanged_letters(reference: str, answer: str, correct: bool | None) -> None:
