@@ -2,7 +2,8 @@
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -40,15 +41,16 @@ def use_copies(
     if output is None:
         raise InputError(f"{source}: name the output with -o")
     storage = _open_storage(target) if target else None
-    if target and storage and storage[0].exists(storage[1]) and not force:
-        raise InputError(f"{target}: exists; choose another output, or replace it with --force")
+    if target and storage and not force:
+        with _name_errors(target):
+            exists = storage[0].exists(storage[1])
+        if exists:
+            raise InputError(f"{target}: exists; choose another output, or replace it with --force")
     version = "" if source else str(file.stat().st_mtime_ns) if file.is_file() else ""
     if source:
         remote, path = _open_storage(source)
-        try:
+        with _name_errors(source):
             version = str(remote.checksum(path))
-        except OSError as error:
-            raise InputError(f"{source}: {error or 'cannot be read'}") from error
     cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
     folder = cache / "bert-judge" / "remote" / resume.content_key(program(), str(file), str(output), version, repr(settings))
     (folder / "input").mkdir(parents=True, exist_ok=True)
@@ -56,16 +58,26 @@ def use_copies(
         local = folder / "input" / file.name
         if not local.exists():
             log(f"{source}: copied to {local}")
-            with atomic(local) as part:
+            with _name_errors(source), atomic(local) as part:
                 remote.get_file(path, str(part))
         file = local
     result = folder / output.name if target else output
     if not (target and result.exists()):
         run(file, result)
-    if storage:
-        storage[0].put_file(str(result), storage[1])
+    if target and storage:
+        with _name_errors(target):
+            storage[0].put_file(str(result), storage[1])
         log(f"written to {target}")
     resume.clear(folder)
+
+
+@contextmanager
+def _name_errors(url: str) -> Iterator[None]:
+    """Raise what a storage raises as an InputError; each has a hierarchy of its own, for credentials, permissions and networks."""
+    try:
+        yield
+    except Exception as error:
+        raise InputError(f"{url}: {error or type(error).__name__}") from error
 
 
 def _open_storage(url: str) -> tuple[Any, str]:

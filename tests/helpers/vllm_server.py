@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import subprocess
 import time
 import urllib.request
@@ -11,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from helpers.ports import free_port
+
 READY_SECONDS = 900
 
 
 def serve(vllm_python: str, model: Path, window: int, log: Path, more: Sequence[str] = ()) -> Iterator[str]:
     """Start vLLM's own server of a model, called `served`, with more options; yield its address and stop it."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     options = {"--model": model, "--served-model-name": "served", "--dtype": "float32", "--max-model-len": window, "--port": port}
     flat = [str(part) for pair in options.items() for part in pair]
     with log.open("w") as out:

@@ -104,6 +104,22 @@ def test_what_cannot_be_read_is_one_line(storage: MemoryFileSystem, arguments: t
     assert not storage.exists("/answers/scored.csv")
 
 
+@pytest.mark.parametrize(("method", "url"), [("exists", TARGET), ("checksum", SOURCE), ("get_file", SOURCE), ("put_file", TARGET)])
+def test_errors_of_a_storage_are_one_line(
+    storage: MemoryFileSystem, monkeypatch: pytest.MonkeyPatch, method: str, url: str
+) -> None:
+    class NoCredentialsError(Exception):
+        """Of no class that every storage has."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise NoCredentialsError("Unable to locate credentials")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(MemoryFileSystem, method, fail)
+        result = score_files(SOURCE, "-o", TARGET)
+    assert result.exit_code == 1 and f"error: {url}: Unable to locate credentials" in result.output
+
+
 @pytest.mark.parametrize(
     ("path", "url"), [("s3://bucket/a/b.csv", "s3://bucket/a/b.csv"), ("C:/a.csv", None), ("a.csv", None), ("/tmp/gs/a.csv", None)]
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,17 +11,13 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from helpers.ports import free_port
 from helpers.serve_clients import until
 
 pytestmark = pytest.mark.skipif(shutil.which("haproxy") is None, reason="haproxy is not installed")
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "haproxy.cfg"
 ROW = {"question": "Capital?", "references": "Paris", "candidate": "It is Paris."}
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
 
 
 @pytest.fixture
