@@ -1,17 +1,21 @@
-"""`bert-judge score` on servers that speak the protocols of S3 and of Google Cloud Storage."""
+"""Scoring files, and folders with partitions, on servers that speak the protocols of S3 and of Google Cloud Storage."""
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import io
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import fsspec
 import pandas as pd
+import pyarrow as pa
+import pyarrow.dataset as ds
 import pytest
 from helpers.ports import free_port
+from programs import ROOT
 from typer.testing import CliRunner, Result
 
 from bert_judge.cli import app, score
@@ -89,3 +93,70 @@ def test_a_missing_file_is_one_line(protocol: str) -> None:
     connect(protocol).rm("answers/day/a.parquet")
     result = score_table(protocol)
     assert result.exit_code == 1 and f"error: {protocol}://answers/day/a.parquet" in result.output
+
+
+# --- a folder with partitions ---
+
+PARTS = {
+    "run/date=2026-11-01/model=org%2Fa/part-0.parquet": ["It is Paris.", "Lyon"],
+    "run/date=2026-11-01/model=org%2Fb/part-0.parquet": ["Lyon"],
+    "run/date=2026-11-02/model=org%2Fa/part-0.parquet": ["Paris!", "Nice", "It is Paris."],
+}
+
+
+@pytest.fixture
+def example(protocol: str) -> ModuleType:
+    """The example; the bucket has the folder `run`."""
+    for path, candidates in PARTS.items():
+        columns = {"question": "Capital of France?", "references": [["Paris"]] * len(candidates), "candidate": candidates}
+        connect(protocol).pipe(f"answers/{path}", pd.DataFrame(columns).to_parquet())
+    spec = importlib.util.spec_from_file_location("partitioned_scores", ROOT / "examples" / "partitioned_scores.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def score_parts(example: ModuleType, protocol: str) -> list[str]:
+    """Score the folder; return the files that are there."""
+    connect(protocol)
+    example.main(f"{protocol}://answers/run/", f"{protocol}://answers/scored/", "contains")
+    return list_parts(protocol)
+
+
+def list_parts(protocol: str) -> list[str]:
+    return [path.removeprefix("answers/") for path in sorted(connect(protocol).find("answers/scored"))]
+
+
+def test_partitions_are_kept(example: ModuleType, protocol: str) -> None:
+    assert score_parts(example, protocol) == [path.replace("run", "scored") for path in PARTS]
+    table = ds.dataset("answers/scored", filesystem=connect(protocol), format="parquet", partitioning="hive").to_table()
+    assert table.column_names[-3:] == ["reason", "date", "model"]
+    rows = table.select(["date", "model", "candidate", "verdict"]).to_pylist()
+    assert sorted(map(tuple, map(dict.values, rows))) == [
+        ("2026-11-01", "org/a", "It is Paris.", "correct"),
+        ("2026-11-01", "org/a", "Lyon", "incorrect"),
+        ("2026-11-01", "org/b", "Lyon", "incorrect"),
+        ("2026-11-02", "org/a", "It is Paris.", "correct"),
+        ("2026-11-02", "org/a", "Nice", "incorrect"),
+        ("2026-11-02", "org/a", "Paris!", "correct"),
+    ]
+
+
+def test_an_interrupted_folder_continues(example: ModuleType, protocol: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    scored: list[str] = []
+
+    def write(table: pa.Table, file: Any) -> None:
+        """Fail in the middle of the second file."""
+        scored.extend(table["candidate"].to_pylist())
+        file.write(b"PAR1")
+        if len(scored) == 3:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(example.pyarrow.parquet, "write_table", write)
+        score_parts(example, protocol)
+    assert list_parts(protocol) == ["scored/date=2026-11-01/model=org%2Fa/part-0.parquet"]
+    assert len(score_parts(example, protocol)) == 3
+    # The first file is still what was written before.
+    assert connect(protocol).cat("answers/scored/date=2026-11-01/model=org%2Fa/part-0.parquet") == b"PAR1"
