@@ -5,7 +5,8 @@
 Runs the other benchmarks one after the other, the most important first, each with its share of the time: a part that takes longer
 is stopped and says so, and what it printed until then stays. The file is written again after every part, so that an interrupted run
 leaves a report too. The last line of a part is the most memory that the GPU held meanwhile. `--tiny` rehearses all parts with a few
-rows on any machine. Exits with status 1 if a part failed; one that ran out of time is no failure.
+rows on any machine. BERT_JUDGE_VLLM_PYTHON names the Python of an environment with vLLM; without one, its two parts say so. Exits
+with status 1 if a part failed; one that ran out of time is no failure.
 """
 
 from __future__ import annotations
@@ -42,16 +43,18 @@ PARTS = (
         "pipeline_stages.py",
         "--rows 10000 --rounds 1 --batch-tokens 65536 131072",
         "--rows 16 --rounds 1",
-        0.35,
+        0.25,
     ),
     Part(
         "Beside CrossEncoder and plain transformers, and an encoder of EuroBERT-210m's shape",
         "judge_speed.py",
         "--rows 8000 --rounds 1 --large-rows 2000",
         "--rows 16 --rounds 1 --skip-plain --large-rows 2",
-        0.4,
+        0.25,
     ),
-    Part("Training, beside transformers' Trainer", "train_speed.py", "--rows 4000 --rounds 1", "--rows 8 --rounds 1", 0.25),
+    Part("The encoder beside vLLM", "vllm_speed.py", "encoder --rows 8000 --rounds 1", "encoder --rows 16 --rounds 1", 0.2),
+    Part("A language model as judge in vLLM", "vllm_speed.py", "language-model --rows 2000", "language-model --rows 8", 0.15),
+    Part("Training, beside transformers' Trainer", "train_speed.py", "--rows 4000 --rounds 1", "--rows 8 --rounds 1", 0.15),
 )
 
 

@@ -70,14 +70,17 @@ def plain(folder: Path, size: int, dtype: torch.dtype, longest: int) -> Read:
 class CrossEncoders:
     """sentence-transformers' `CrossEncoder` with all backends of a Python, in a process: see `cross_encoder_process.py`.
 
+    Args:
+        script: another one with the same requests and answers.
+
     Attributes:
         versions: of the packages, for the output.
         ways: names of the backends with their precision.
     """
 
-    def __init__(self, python: str, folder: Path, pairs: Pairs, longest: int) -> None:
+    def __init__(self, python: str, folder: Path, pairs: Pairs, longest: int, script: Path = PROCESS) -> None:
         dtypes = dict.fromkeys(["float32", best_dtype(best_device())])
-        command = [python, str(PROCESS), str(folder), str(longest), *dtypes]
+        command = [python, str(script), str(folder), str(longest), *dtypes]
         self.pairs = pairs
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.versions, self.ways = self._ask(pairs)
@@ -87,7 +90,7 @@ class CrossEncoders:
         print(json.dumps(request), file=self.process.stdin, flush=True)
         answer = self.process.stdout.readline()
         if not answer:
-            sys.exit(f"{self.process.args[0]}: CrossEncoder ended; does this Python have sentence-transformers?")
+            sys.exit(f"{' '.join(self.process.args[:2])} ended; does this Python have what the script imports?")
         return json.loads(answer)
 
     def read(self, way: str, size: int, n: int) -> np.ndarray:
