@@ -188,6 +188,9 @@ def main() -> None:
     parser.add_argument("--judge", default="general", help="general, or the folder of a trained judge")
     parser.add_argument("--peers-python", action="append", help="a Python with sentence-transformers; may be repeated")
     parser.add_argument("--skip-plain", action="store_true", help="without plain transformers")
+    parser.add_argument(
+        "--files", nargs="+", default=timing.FILES, help="data files, by name; ten that every judge was trained on by default"
+    )
     parser.add_argument("--rows", type=int)
     parser.add_argument("--rounds", type=int)
     parser.add_argument("--slow-rows", type=int, help="rows of the ways that are slow by the row; all on the CPU")
@@ -195,10 +198,10 @@ def main() -> None:
     parser.add_argument("--clock", choices=["wall", "cpu"], default="wall", help="what ratios are made of; cpu: on a busy machine")
     parser.set_defaults(cuda=cuda, **DEFAULTS[cuda])
     options = parser.parse_args()
-    rows = timing.mixed(options.rows)
+    rows = timing.mixed(options.rows, options.files)
     unequal = len(set(zip(*columns(rows), strict=True)))
     print(f"{timing.machine()}\njudge: {options.judge}")
-    print(f"{len(rows.labels)} rows of {len(timing.FILES)} files, {unequal} of them distinct", flush=True)
+    print(f"{len(rows.labels)} rows of {len(options.files)} files, {unequal} of them distinct", flush=True)
     with tempfile.TemporaryDirectory(prefix="judge-speed-") as scratch:
         print(f"{same_checkpoint(options.judge, Path(scratch), rows, options)}\n", flush=True)
     if options.large_rows:

@@ -94,7 +94,7 @@ HELD_OUT_ROWS = 400
 # Labelled answers per file on which rule modules are measured.
 RULE_ROWS = 4_000
 MIN_KIND_ROWS = 100
-VERSION, LANGUAGES = "v2", ["en"]
+VERSION, LANGUAGES = "v3", ["en"]
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from typing import Any
 
 import pandas as pd
 
+from bert_judge.perturbations.edited_answers import edited, reworded
 from bert_judge.perturbations.labelled_answers import (
     MONTHS,
     PHRASES,
@@ -258,7 +259,7 @@ KINDS: Mapping[str, AugmentationKind] = {
             near_miss,
             swapped_reference,
         ),
-        *(denied, no_answer, truncated, undecided, retracted, self_corrected, padded, verbose, misspelled),
+        *(denied, no_answer, truncated, undecided, retracted, self_corrected, padded, verbose, misspelled, edited, reworded),
     )
 }
 # Start of the model's name in synthetic rows.

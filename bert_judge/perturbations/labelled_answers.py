@@ -64,6 +64,7 @@ class AnswerPool:
     def __init__(self, references: Iterable[Sequence[str]], answers: Iterable[LabelledAnswer] = ()) -> None:
         distinct = dict.fromkeys(tuple(texts) for texts in references)
         self.reference_sets = [texts for texts in distinct if all(0 < len(text.split()) <= MAX_SHORT_WORDS for text in texts)]
+        self._long_references = [text for texts in distinct for text in texts if len(text.split()) > MAX_SHORT_WORDS]
         correct: dict[str, set[str]] = {}
         for answer in answers:
             is_sentence = len(answer.candidate.split()) in SENTENCE_WORDS
@@ -75,6 +76,11 @@ class AnswerPool:
     def correct_answers(self, question: str) -> Sequence[str]:
         """Return the correct answers to a question that are sentences containing a reference."""
         return self._correct_answers.get(question, ())
+
+    def draw_long_references(self, rng: KeyedRandom) -> Sequence[str]:
+        """Draw references of other questions that are sentences; few if there are few."""
+        references = self._long_references
+        return [rng.choose(references, f"long {i}") for i in range(NUM_DRAWS)] if references else ()
 
     def similar_references(self, text: str, rng: KeyedRandom) -> Sequence[str]:
         """Draw the references of another question that resemble a text: both or neither with digits, and of similar length."""

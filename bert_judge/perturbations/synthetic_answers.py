@@ -22,6 +22,7 @@ from bert_judge.perturbations.labelled_answers import (
 )
 from bert_judge.runtime.keyed_random import KeyedRandom
 from bert_judge.text.normalization import NUMBER_WORDS
+from bert_judge.text.rules.wording import list_opposites
 
 _WORD_OF_NUMBER = {digits: word for word, digits in NUMBER_WORDS.items()}
 # After a dash the day belongs to a range.
@@ -70,7 +71,8 @@ def reformatted(answer: LabelledAnswer, rng: KeyedRandom, pool: AnswerPool) -> A
     return AugmentedRow(answer.references, vary_phrasing(rng.choose(forms, "form"), rng), True) if forms else None
 
 
-def _spell_out_number(text: str) -> str:
+def spell_out_number(text: str) -> str:
+    """Write the first small number as a word, unless the text has a date."""
     match = _SMALL_NUMBER.search(text)
     if not match or match[1] not in _WORD_OF_NUMBER or any(month in text for month in MONTHS):
         return text
@@ -91,7 +93,7 @@ def _abbreviate_middle_name(text: str) -> str:
 _FORMATS: tuple[Callable[[str], str], ...] = (
     partial(_DAY_FIRST.sub, r"\2 \1, \3"),
     partial(_MONTH_FIRST.sub, r"\2 \1 \3"),
-    _spell_out_number,
+    spell_out_number,
     _write_digits,
     partial(_THOUSANDS.sub, r"\1\2"),
 )
@@ -144,6 +146,9 @@ _MONTH = re.compile(rf"\b({'|'.join(MONTHS)})\b")
 _VALUE = re.compile(r"(?P<sign>[-−]?)(?P<prefix>[$€£]?)(?P<number>\d[\d,]*(?:\.\d+)?)(?P<suffix>%?)")
 _OTHER_SCALE = {"million": "billion", "billion": "million", "thousand": "million", "hundred": "thousand"}
 _SCALE = re.compile(rf"(?<=\d )({'|'.join(_OTHER_SCALE)})\b")
+_OTHER_UNIT = {first: second for pair in PHRASES["units"] for first, second in ((pair[0], pair[1]), (pair[1], pair[0]))}
+_UNIT = re.compile(rf"(?<=\d )({'|'.join(map(re.escape, _OTHER_UNIT))})(?!\w)")
+WORD = re.compile(r"(?<![\w'’-])[^\W\d_]+(?![\w'’-])")
 # In a longer phrase one word may not matter.
 MAX_NAME_WORDS = 4
 YEAR_OFFSETS = (-20, -10, -5, -3, -2, -1, 1, 2, 3, 5, 10, 20)
@@ -173,12 +178,12 @@ def _other_option(answer: LabelledAnswer, rng: KeyedRandom) -> AugmentedRow | No
 
 
 def near_miss(answer: LabelledAnswer, rng: KeyedRandom, pool: AnswerPool) -> AugmentedRow | None:
-    """A reference with one digit, year, month, sign, scale or name changed: alone, or inside a correct answer."""
+    """A reference with one digit, year, month, sign, scale, unit, name or opposite changed: alone, or inside a correct answer."""
     if answer.options or not answer.short_references:
         return None
     reference = rng.choose(answer.short_references, "reference")
     changed = _change_value(reference, rng) if rng.bernoulli(0.35, "value") else None
-    changed = changed or (_change_number(reference, rng) if _DIGITS.search(reference) else _change_word(reference, rng, pool))
+    changed = changed or change_number(reference, rng) or _change_word(reference, rng, pool)
     if not changed or contains_reference(changed, answer.references):
         return None
     in_answer = answer.candidate.replace(reference, changed)
@@ -221,12 +226,17 @@ def truncated(answer: LabelledAnswer, rng: KeyedRandom, pool: AnswerPool) -> Aug
 
 
 def _change_value(reference: str, rng: KeyedRandom) -> str | None:
-    """Change the month or the scale, or the sign or the power of ten of a bare number; None if none of these occurs."""
+    """Change the month, scale or unit, a word into its opposite or a neighbour in a list (Monday, red, third), or the sign or power
+    of ten of a bare number; None if none of these occurs."""
     if month := _MONTH.search(reference):
         replacement = rng.choose([name for name in MONTHS if name != month[1]], "month")
         return reference[: month.start()] + replacement + reference[month.end() :]
     if scale := _SCALE.search(reference):
         return reference[: scale.start()] + _OTHER_SCALE[scale[1]] + reference[scale.end() :]
+    if unit := _UNIT.search(reference):
+        return reference[: unit.start()] + _OTHER_UNIT[unit[1]] + reference[unit.end() :]
+    if opposed := oppose(reference, rng):
+        return opposed
     if not (value := _VALUE.fullmatch(reference.strip())) or not value["number"].strip("0.,"):
         return None
     sign, number = value["sign"], value["number"]
@@ -237,8 +247,27 @@ def _change_value(reference: str, rng: KeyedRandom) -> str | None:
     return f"{sign}{value['prefix']}{number}{value['suffix']}"
 
 
-def _change_number(reference: str, rng: KeyedRandom) -> str:
-    number = rng.choose(list(_DIGITS.finditer(reference)), "number")
+def oppose(text: str, rng: KeyedRandom) -> str | None:
+    """Put an opposite or a neighbour in a list in the place of one word of a text; None if no word has one."""
+    matches = [match for match in WORD.finditer(text) if list_opposites(match[0].casefold())]
+    if not matches:
+        return None
+    match = rng.choose(matches, "word")
+    other = rng.choose(list_opposites(match[0].casefold()), "opposite")
+    return text[: match.start()] + keep_capital(match[0], other) + text[match.end() :]
+
+
+def keep_capital(word: str, replacement: str) -> str:
+    """Write the replacement with a capital if the word has one."""
+    return replacement[:1].upper() + replacement[1:] if word[:1].isupper() else replacement
+
+
+def change_number(reference: str, rng: KeyedRandom) -> str | None:
+    """Change a digit of one number of a text, or the year; None without a number."""
+    numbers = list(_DIGITS.finditer(reference))
+    if not numbers:
+        return None
+    number = rng.choose(numbers, "number")
     digits = number[0]
     if len(digits) == 4 and rng.bernoulli(0.8, "year"):
         changed = str(int(digits) + rng.choose(YEAR_OFFSETS, "years"))

@@ -20,7 +20,7 @@ STAGE_VERSIONS = {
     "prepared": 1,
     "task": 1,
     "candidates": 2,
-    "dataset": 5,
+    "dataset": 6,
     "overlap": 1,
     "features": 1,
     "filtered": 1,

@@ -18,6 +18,7 @@ import joblib
 import numpy as np
 
 from bert_judge.text import choices, extraction
+from bert_judge.text.edits import NO_EDITS, Edits, count_edits, may_be_edited
 from bert_judge.text.extraction import stated_answers, unwrap
 from bert_judge.text.normalization import normalize_words, word_list
 from bert_judge.text.options import expected_choice, parse_options
@@ -196,6 +197,7 @@ class _Task:
             *_context_features(best, answer),
             *self._extraction_features(best, answer),
             self.log_references,
+            *(count_edits(best.text, answer.text) if may_be_edited(best.vocabulary, answer.vocabulary) else NO_EDITS),
         ]
 
     def _extraction_features(self, reference: _Text, answer: _Text) -> tuple[float, ...]:
@@ -379,4 +381,5 @@ FEATURE_NAMES = (
     *CONTEXT_FEATURES,
     *("identical", "symbols", "final_answer", "final_contains", "last_number", "choice", "options_mentioned"),
     *("has_options", "numeric", "references"),
+    *Edits._fields,
 )

@@ -34,12 +34,14 @@ BOOSTING_ROUNDS = 500
 ADDED_ROUNDS = 100
 # All else being equal, more of these never makes an answer less likely correct. Without the constraint the trees learn what correct
 # answers look like in the training files, and reject those of an unseen file (docs/log.md).
-MONOTONE_FEATURES = frozenset(
+INCREASING_FEATURES = frozenset(
     (
         *("contained", "same", "run_together", "recall", "novel_recall", "trigrams", "first_sentence", "last_sentence"),
         *("numbers", "years", "identical", "symbols", "final_answer", "final_contains", "last_number", "choice"),
     )
 )
+# More of these never makes an answer more likely correct.
+DECREASING_FEATURES = frozenset({"changed_numbers", "changed_polarity", "changed_names"})
 # Few validation rows, all predicted correctly, would drive the temperature to 0 or infinity.
 MIN_TEMPERATURE, MAX_TEMPERATURE = 0.1, 10.0
 # Recalibration: standard deviations of the Gaussian priors on the slope (mean 1) and the offset (mean 0), and the lowest slope, so
@@ -84,10 +86,14 @@ def fit_trees(features: np.ndarray, labels: ArrayLike, weights: ArrayLike, seed:
     dataset = lightgbm.Dataset(
         columns, y, weight=w, init_score=None if start is None else start.predict(columns), feature_name=list(names)
     )
-    parameters = {**PARAMETERS, "seed": seed, "monotone_constraints": [int(name in MONOTONE_FEATURES) for name in names]}
+    parameters = {**PARAMETERS, "seed": seed, "monotone_constraints": list(map(_direction, names))}
     booster = lightgbm.train(parameters, dataset, BOOSTING_ROUNDS if start is None else ADDED_ROUNDS)
     trees = Trees.from_text(booster.model_to_string())
     return trees if start is None else start + trees
+
+
+def _direction(name: str) -> int:
+    return int(name in INCREASING_FEATURES) - int(name in DECREASING_FEATURES)
 
 
 def predict_tree_logits(trees: Trees, features: np.ndarray) -> np.ndarray:

@@ -189,6 +189,12 @@ def split_words(text: str) -> list[str]:
     return list(_words_of(text))
 
 
+def list_opposites(word: str) -> list[str]:
+    """List the words that exclude a word, in small letters; empty for most words."""
+    numbers = sorted(_sets_by_word().get(word, ()))
+    return [other for number in numbers for other in _content()["exclusive"][number] if other != word]
+
+
 def are_opposites(first: str, second: str) -> bool:
     """Return whether two words exclude each other: up and down, hypothyroidism and hyperthyroidism, legal and illegal."""
     if first == second:
@@ -278,7 +284,7 @@ def _compare_bounds(expected: str, given: str) -> Decision | None:
     if len(others) != 1 or [len(names) for names in bounds] != [1, 1] or numbers[0].rstrip(".,") != others[0].rstrip(".,"):
         return None
     rest = [_bounds().sub("", _NUMBER.sub("", text)).split() for text in (expected, given)]
-    if sorted(map(str.casefold, rest[0])) != sorted(map(str.casefold, rest[1])):
+    if list(map(str.casefold, rest[0])) != list(map(str.casefold, rest[1])):
         return None
     first, second = bounds[0][0], bounds[1][0]
     if first == second:

@@ -14,7 +14,17 @@ from bert_judge.perturbations.labelled_answers import AnswerPool, AugmentedRow, 
 from bert_judge.runtime.keyed_random import KeyedRandom
 
 CHOICE = "Which is a fruit?\n(A) stone\n(B) apple\n(C) chair"
-CORRECT_KINDS = {"restated", "reformatted", "shortened", "stated", "paraphrased", "self_corrected", "padded", "misspelled"}
+CORRECT_KINDS = {
+    "restated",
+    "reformatted",
+    "shortened",
+    "stated",
+    "paraphrased",
+    "self_corrected",
+    "padded",
+    "misspelled",
+    "reworded",
+}
 # Kinds whose reference is another answer.
 NEW_REFERENCE_KINDS = {"paraphrased", "contradicted"}
 # Incorrect kinds whose text contains the reference.
@@ -232,6 +242,11 @@ def test_misspelling_changes_one_letter() -> None:
         ("-3", "3"),
         ("$1.5", "$15"),
         ("7%", "-7%"),
+        ("5 km", "5 miles"),
+        ("about 20 °F", "about 20 °C"),
+        ("the left hand", "the right hand"),
+        ("Monday", "Tuesday"),
+        ("Red", "Blue"),
     ],
 )
 def test_near_miss_of_a_value(reference: str, expected: str) -> None:
@@ -243,6 +258,58 @@ def test_near_miss_inside_a_correct_answer() -> None:
     row = LabelledAnswer("When?", ("1945",), "The war ended in 1945, in May.", True)
     candidates = {result.candidate for result in augmented_rows("near_miss", row, 100)}
     assert any(candidate.startswith("The war ended in 19") and candidate.endswith(", in May.") for candidate in candidates)
+
+
+LONG = LabelledAnswer(
+    "What happened?",
+    ("In 1969 the young Neil Armstrong was the first man who met Edwin Aldrin, because it is not far.",),
+    "They met.",
+    True,
+)
+LONG_POOL = AnswerPool(
+    [LONG.references, ["The big house in Berlin was sold by Anna Seghers, because the winter had become too cold for her."]]
+)
+
+
+def edited_texts(kind: str) -> set[str]:
+    results = [KINDS[kind](LONG, KeyedRandom((seed,)), LONG_POOL) for seed in range(400)]
+    assert all(result.references == LONG.references for result in results if result)
+    return {result.candidate for result in results if result}
+
+
+@pytest.mark.parametrize(
+    ("kind", "part"),
+    [
+        ("edited", "1968"),
+        ("edited", "was not the first"),
+        ("edited", "it is far"),
+        ("edited", "the old Neil"),
+        ("edited", "the young Anna Seghers was"),
+        ("edited", "Edwin Aldrin was the first man who met Neil Armstrong"),
+        ("edited", "Edwin Aldrin, because the winter had become too cold for her."),
+        ("reworded", "it's not far"),
+        ("reworded", "since it"),
+        ("reworded", "in 1969"),
+        ("reworded", "In short: In 1969"),
+        ("reworded", "far"),
+    ],
+)
+def test_edits_of_a_long_reference(kind: str, part: str) -> None:
+    texts = edited_texts(kind)
+    assert any(part in text for text in texts)
+    assert LONG.references[0] not in texts
+
+
+def test_an_edit_that_leaves_another_reference_is_no_incorrect_answer() -> None:
+    answer = LabelledAnswer("Who was it?", (*LONG.references, "Edwin Aldrin", "the young Neil Armstrong"), "", True)
+    for text in {result.candidate for result in augmented_rows("edited", answer, 300)}:
+        assert "Edwin Aldrin" not in text and "the young Neil Armstrong" not in text
+
+
+def test_short_references_and_options_are_not_edited() -> None:
+    for kind in ("edited", "reworded"):
+        assert not augmented_rows(kind, LabelledAnswer("Who?", ("Neil Armstrong",), "", True))
+        assert not augmented_rows(kind, LabelledAnswer(CHOICE, ("apple " * 9,), "", True))
 
 
 def entries(**shares: float) -> list[dict[str, Any]]:
