@@ -14,7 +14,7 @@ from bert_judge.runtime.keyed_random import KeyedRandom
 # Words of a reference that is edited.
 EDITED_WORDS = range(8, 121)
 MAX_EDITS = 3
-# Letters of a word that gives place to another one with the same ending.
+# Fewest letters of a word that is replaced, and of the ending that both words share.
 MIN_LETTERS, ENDING_LETTERS = 5, 2
 # Words before another end, and of this end.
 MIN_START_WORDS = 4
@@ -73,7 +73,7 @@ def _change_number(text: str, rng: KeyedRandom, pool: AnswerPool) -> str | None:
 
 
 def _reverse(text: str, rng: KeyedRandom, pool: AnswerPool) -> str | None:
-    """Add or take away "not", or put an opposite in the place of a word; both together may cancel each other."""
+    """Add or remove "not", or replace a word by its opposite; both together might cancel each other."""
     first, second = rng.shuffled((_negate, oppose), "way")
     return first(text, rng) or second(text, rng)
 
@@ -98,7 +98,7 @@ def _rename(text: str, rng: KeyedRandom, pool: AnswerPool) -> str | None:
 
 
 def _replace_word(text: str, rng: KeyedRandom, pool: AnswerPool) -> str | None:
-    """Put a word of another text in the place of one with the same ending."""
+    """Replace a word by one of another text with the same ending."""
     words: dict[str, list[str]] = {}
     for other in pool.draw_long_references(rng):
         for word in WORD.findall(other):

@@ -248,7 +248,7 @@ def _change_value(reference: str, rng: KeyedRandom) -> str | None:
 
 
 def oppose(text: str, rng: KeyedRandom) -> str | None:
-    """Put an opposite or a neighbour in a list in the place of one word of a text; None if no word has one."""
+    """Replace one word of a text by its opposite or a neighbour in a list; None if no word has one."""
     matches = [match for match in WORD.finditer(text) if list_opposites(match[0].casefold())]
     if not matches:
         return None

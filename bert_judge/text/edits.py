@@ -1,4 +1,4 @@
-"""Edits that turn a reference into an answer that repeats most of it, and how many of them change what it says.
+"""Edits between a reference and an answer that repeats most of it, and how many of them change its meaning.
 
 An answer with nearly all words of a sentence overlaps with it as much when it says the opposite as when it is a paraphrase. What
 differs tells more: another number, another name, a negation or an opposite.
@@ -34,15 +34,15 @@ _CONTRACTIONS = (
 
 
 class Edits(NamedTuple):
-    """Numbers of edits, at most `MAX_COUNT` each; all 0 if the answer does not repeat most of the reference.
+    """Counts of edits, each at most `MAX_COUNT`; all 0 if the answer does not repeat most of the reference.
 
     Attributes:
-        is_edited: 1 if it does, with other words.
+        is_edited: 1 if it repeats most of the reference, but not all of it.
         changed_numbers: edits with a number that the reference does not have.
-        changed_polarity: edits that add or take away a negation, or put an opposite in the place of a word.
-        changed_names: edits that put another name in the place of a name.
-        changed_words: other edits that put words in the place of words.
-        moved_words: words that stand elsewhere.
+        changed_polarity: edits that add or remove a negation, or replace a word by its opposite.
+        changed_names: edits that replace a name by another one.
+        changed_words: other edits that replace words.
+        moved_words: words in another position.
     """
 
     is_edited: float = 0.0
@@ -57,7 +57,7 @@ NO_EDITS = Edits()
 
 
 def may_be_edited(reference: Collection[str], answer: Collection[str]) -> bool:
-    """Return whether two sets of words have so much in common that `count_edits` says something."""
+    """Return whether two sets of words share enough for `count_edits`."""
     longer = max(len(reference), len(answer))
     return min(len(reference), len(answer)) >= max(MIN_WORDS, MIN_SHARED * longer) and (
         sum(word in answer for word in reference) >= MIN_SHARED * longer
@@ -84,7 +84,7 @@ def _split(text: str) -> list[str]:
 
 
 def _replacements(old: Sequence[str], new: Sequence[str]) -> list[tuple[list[str], list[str]]]:
-    """Return the words between two common words, of the first and of the second text, where they differ."""
+    """Return the words of both texts where they differ, one pair for each gap between common words."""
     pairs: list[tuple[list[str], list[str]]] = [([], [])]
     for edit in Indel.opcodes(old, new):
         if edit.tag == "equal":
@@ -103,8 +103,8 @@ def _kind(old: Sequence[str], new: Sequence[str], reference: Collection[str], na
     # Both cancel each other: "unused" and "not used".
     if has_opposites != (_count_negations(old) != _count_negations(new)):
         return "polarity"
-    empty = word_list("function_words") | _NEGATIONS
-    first, second = ([word for word in words if word not in empty] for words in (old, new))
+    ignored = word_list("function_words") | _NEGATIONS
+    first, second = ([word for word in words if word not in ignored] for words in (old, new))
     if not first or not second:
         return "none"
     return "name" if not names.isdisjoint(first) and not names.isdisjoint(second) else "words"
