@@ -24,7 +24,7 @@ from bert_judge.text.rules.members import decide_members
 from bert_judge.text.rules.number import decide_number
 from bert_judge.text.rules.roles import decide_roles
 from bert_judge.text.rules.structure import decide_structure
-from bert_judge.text.rules.whole_answer import decide_mention, decide_no_answer, decide_option
+from bert_judge.text.rules.whole_answer import decide_mention, decide_no_answer, decide_option, is_option, stops_early
 from bert_judge.text.rules.wording import decide_identical, decide_name, decide_opposite, decide_part
 from bert_judge.text.rules.yes_no import decide_yes_no
 
@@ -84,8 +84,9 @@ def decide(
     give its verdict leaves the row to the modules behind it.
 
     A number, date or option decides nothing where the answer ends with a word of correction or contrast: it may be the one that is
-    taken back ("Final answer: 43. Correction: 45."); nor does a number or date that is one of several, of which none is chosen.
-    Only `commitment` decides about an answer that ends with a word that withdraws it.
+    taken back ("Final answer: 43. Correction: 45."). The words of an option are no correction: "Not attempted". A number or date
+    decides nothing either where it is one of several, of which none is chosen, or a step of a calculation that is cut off. Only
+    `commitment` decides about an answer that ends with a word that withdraws it.
     """
     text = read_answer(question, references, candidate)
     if not references or text is None:
@@ -96,12 +97,15 @@ def decide(
         return decision
     if decision.correct and decision.module in _MAY_BE_LEFT_OPEN and _is_left_open(question, references, text):
         return None
+    if decision.module == "option" and is_option(question, references, text):
+        return decision
     words = _corrections() if decision.module in _MAY_BE_TAKEN_BACK else word_list("withdrawals")
     return decision if words.isdisjoint(normalize_words(text[-_CORRECTION_CHARACTERS:])) else None
 
 
 def _is_left_open(question: str, references: Sequence[str], text: str) -> bool:
-    return any(ask(question, references, text) is not None for ask in (decide_commitment, decide_alternatives))
+    asked = (decide_commitment, decide_alternatives)
+    return stops_early(text) or any(decide_module(question, references, text) is not None for decide_module in asked)
 
 
 @cache

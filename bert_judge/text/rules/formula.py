@@ -21,7 +21,7 @@ from bert_judge.text.rules.number import read_range, read_reference
 _TABLES: Mapping[str, Any] = read_yaml(Path(__file__).parents[1] / "formulas.yaml")
 # CPU seconds for one answer.
 _TIMEOUT = 5.0
-_MAX_CHARACTERS = 300
+_MAX_CHARACTERS, _MAX_SIGNS = 300, 40
 _LOCK = threading.Lock()
 # Signs that only mathematics has: commands, powers, roots, operators between letters and digits, pairs and intervals.
 _MATH = re.compile(
@@ -34,6 +34,10 @@ _WORDED = [(re.compile(pattern), sign) for pattern, sign in _TABLES["worded"]]
 _WORDS = re.compile(r"\\(?:mathrm|text|operatorname)\s?\{\s?[^{}]*[A-Za-z]{2}|[\u4e00-\u9fff]")
 _UPRIGHT = re.compile(r"\\(?:mathrm|mathbf|mathit)\s?\{[\s~]?([A-Za-z])\s?\}")
 _DECIMAL = re.compile(r"[-−]?\d*\.\d+")
+# Variables of one letter with signs of logic, factorials and primes.
+_SIGNS = re.compile(r"(?=.*[^\W\d_])(?:(?<![^\W_])[a-zA-Z](?![^\W_])|[()∧∨¬→↔⊕!'′])+")
+_HAS_SIGN, _HAS_LOGIC = re.compile(r"[a-z][!'′]|[∧∨¬→↔⊕]"), re.compile("[∧∨¬→↔⊕]")
+_LOGIC = [(re.compile(pattern), sign) for pattern, sign in _TABLES["logic"]]
 # A calculation that is not carried out, where a number is expected.
 _UNFINISHED = re.compile(r"[\d)!]\s*(?:[-+*×·−]|\\times|\\cdot)\s*[($\d]|\d!")
 _IMAGINARY = re.compile(r"(?<=\d)j(?![A-Za-z])|(?<![A-Za-z\\])j(?![A-Za-z])")
@@ -46,6 +50,8 @@ def decide_formula(question: str, reference: str, answer: str) -> Decision | Non
     if group := _named(reference):
         return _compare_named(group, reference, answer)
     expected = unwrap(reference)
+    if decision := _compare_signs(expected, unwrap(answer)):
+        return decision
     is_number = read_reference(reference) is not None
     if is_moment(expected) or read_range(reference):
         return None
@@ -70,6 +76,28 @@ def decide_formula(question: str, reference: str, answer: str) -> Decision | Non
     if equal is None or not (equal or is_comparable):
         return None
     return Decision(equal, "formula", f"{'equal' if equal else 'different'} formulas: {given}, {expected}")
+
+
+def _compare_signs(expected: str, given: str) -> Decision | None:
+    """Decide about formulas of variables with signs of logic or factorials: p ∧ q and p \\land q are equal, n! and n are not."""
+    if len(expected) > _MAX_SIGNS or len(given) > _MAX_SIGNS:
+        return None
+    first, second = (re.sub(r"\s", "", _write_logic(text)) for text in (expected, given))
+    # An answer may end with an exclamation mark.
+    if not (_HAS_SIGN.search(first) or _HAS_LOGIC.search(second)) or not (_SIGNS.fullmatch(first) and _SIGNS.fullmatch(second)):
+        return None
+    if first == second:
+        return Decision(True, "formula", f"same formula: {given}")
+    # Longer formulas may be equivalent.
+    is_short = max(len(_HAS_LOGIC.findall(text)) for text in (first, second)) <= 1
+    is_other = is_short and [*filter(str.isalpha, first)] == [*filter(str.isalpha, second)]
+    return Decision(False, "formula", f"different formulas: {given}, {expected}") if is_other else None
+
+
+def _write_logic(text: str) -> str:
+    for pattern, sign in _LOGIC:
+        text = pattern.sub(sign, text)
+    return text
 
 
 def _are_several(expected: str, given: str) -> bool:

@@ -40,9 +40,9 @@ _ASKS_SEVERAL = re.compile(
 )
 _RATIO = re.compile(r"\(?(\d{1,3})\s*(?P<sign>[:–—-])\s*(\d{1,3})\)?")
 _RATIOS = re.compile(r"(?<![\d.,:–—-])(\d{1,3})\s?[:–—-]\s?(\d{1,3})(?![\d:–—-]|[.,]\d)")
-# LaTeX, points and intervals beside each other, half-open intervals, and bounds are no lists of members.
+# LaTeX, signs of logic, points and intervals beside each other, half-open intervals, and bounds are no lists of members.
 _MATHEMATICS = re.compile(
-    r"\\[a-zA-Z]|[)\]]\s*(?:,|and|or|∪)\s*[(\[]|\A\([^()]*\]\Z|\A\[[^\[\]]*\)\Z|\A[-−]?[\d.]+\s*[<>≤≥]=?[^<>≤≥]*[<>≤≥]=?\s*[-−]?[\d.]+\Z"
+    r"\\[a-zA-Z]|[∧∨¬↔⊕]|[)\]]\s*(?:,|and|or|∪)\s*[(\[]|\A\([^()]*\]\Z|\A\[[^\[\]]*\)\Z|\A[-−]?[\d.]+\s*[<>≤≥]=?[^<>≤≥]*[<>≤≥]=?\s*[-−]?[\d.]+\Z"
 )
 _ASSIGNMENT = re.compile(r"\s*([^\W\d]\w{0,10})\s*=\s*([^=,;]{1,30}?)\s*")
 SENTENCE_WORD = re.compile(

@@ -41,6 +41,9 @@ _FOOTNOTE = re.compile(r"[a-z]{3}\d{1,2}[.,]")
 _CAPITAL = re.compile(r"[A-Z][a-z]{2}")
 # A word of three letters or more that may be a number besides "one".
 _COUNT = re.compile(r"(?<![\w-])(?!one\b)[a-z]{3,9}(?![\w-])")
+# Bold text is no calculation.
+_BOLD = re.compile(r"(?<![\w*])\*\*(?=\S)([^*\n]{1,200})(?<=\S)\*\*(?![\w*])")
+_OUT_OF = re.compile(r"(\d[\d.,]*)\sout\sof\s(\d[\d.,]*)")
 # Characters of an answer around its only number.
 _MAX_SENTENCE = 200
 _MAX_REFERENCE = 60
@@ -56,9 +59,12 @@ def decide_number(question: str, reference: str, answer: str) -> Decision | None
     if expected_range := read_range(reference):
         # Spans of years are of the module of dates.
         return None if all(map(_is_year, expected_range)) else _decide_range(expected_range, answer)
-    expected = read_reference(reference)
+    expected, answer = read_reference(reference), _BOLD.sub(r"\1", answer)
     if expected is None or read_range(answer):
         return None
+    if part := _OUT_OF.fullmatch(unwrap(answer)):
+        is_share = expected.kind in ("percent", "points") or expected.value < 1 or not expected.step
+        answer = f"{part[1]}/{part[2]}" if is_share else part[1]
     given, is_conclusion = is_quantity(unwrap(answer)), False
     is_whole = given is not None
     if given is None and (given := _only_quantity(question, answer)) is None:

@@ -19,7 +19,7 @@ _PREPOSITIONS = frozenset(
     {"in", "on", "at", "from", "to", "with", "for", "during", "after", "before", "into", "by", "of", "through"}
 )
 # The signs of a formula are no words.
-_FORMULA = re.compile(r"[\\^=+<>]|\$[^$]+\$")
+_FORMULA = re.compile(r"[∧∨¬↔⊕→\\^=+<>]|\$[^$]+\$")
 _PASSIVE = frozenset({"is", "are", "was", "were", "be", "been", "being"})
 _CONVERSE_VERBS = {"beat": "lost", "beats": "loses", "defeated": "lost", "beaten": "lost"}
 

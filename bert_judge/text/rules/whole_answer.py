@@ -8,7 +8,7 @@ from bert_judge.text.abstention import declines, find_decline, is_none, states_n
 from bert_judge.text.choices import extract_choice, find_repeated_options
 from bert_judge.text.extraction import extract_final_answer, phrase_pattern, phrases, strip_markup
 from bert_judge.text.latex import boxed
-from bert_judge.text.options import UNLISTED, expected_choice, write_letters
+from bert_judge.text.options import UNLISTED, expected_choice, match_option, write_letters
 from bert_judge.text.rules.decision import Decision
 
 # A longer text may explain why there is no answer, in other words.
@@ -61,7 +61,14 @@ def decide_option(question: str, references: Sequence[str], text: str) -> Decisi
     return None
 
 
+def is_option(question: str, references: Sequence[str], text: str) -> bool:
+    """Return whether the whole text is one of the options that the references choose from."""
+    expected = expected_choice(question, tuple(references))
+    return expected is not None and match_option(write_letters(text, expected.labels), expected.options) is not None
+
+
 _MAX_LABEL = 60
+_SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|\n+")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
 
@@ -69,13 +76,20 @@ def decide_mention(question: str, references: Sequence[str], text: str) -> Decis
     """Decide against an answer that is only an announcement, that is cut within its plan, or that has the word in another sense."""
     if len(text) <= _MAX_LABEL and _announcement_pattern().fullmatch(text):
         return Decision(False, "mention", "announces an answer and gives none")
-    if unfinished_pattern().search(text[-30:]) and _plan_pattern().match(text):
-        if extract_final_answer(text) is None and boxed(text) is None:
-            return Decision(False, "mention", "stops before it answers")
-        return None
+    if stops_early(text):
+        return Decision(False, "mention", "stops before it answers")
     if all(_is_other_word(strip_markup(reference), text) for reference in references):
         return Decision(False, "mention", f"the word, but not the name {strip_markup(references[0])}")
     return None
+
+
+def stops_early(text: str) -> bool:
+    """Return whether a text that states no answer is cut within a calculation: "6 * 7 = 42. Next we subtract the"."""
+    if not unfinished_pattern().search(text[-30:]):
+        return False
+    *before, last = _SENTENCE_END.split(text)
+    is_step = _plan_pattern().match(text) or (before and _next_step_pattern().match(last))
+    return bool(is_step) and extract_final_answer(text) is None and boxed(text) is None
 
 
 def _is_other_word(reference: str, text: str) -> bool:
@@ -97,6 +111,11 @@ def _announcement_pattern() -> re.Pattern[str]:
 @cache
 def unfinished_pattern() -> re.Pattern[str]:
     return re.compile(rf"{phrase_pattern('unfinished')}\s*\Z|[,(]\s*\Z", re.IGNORECASE)
+
+
+@cache
+def _next_step_pattern() -> re.Pattern[str]:
+    return re.compile(rf"\W*{phrase_pattern('next_step')}", re.IGNORECASE)
 
 
 @cache

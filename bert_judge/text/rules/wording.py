@@ -13,10 +13,11 @@ from rapidfuzz.distance import OSA
 
 from bert_judge.runtime.package_data import read_yaml
 from bert_judge.text.extraction import is_same_text, last_sentence, strip_markup, unwrap
-from bert_judge.text.normalization import normalize, normalize_words
+from bert_judge.text.normalization import normalize, normalize_words, read_number_words
 from bert_judge.text.options import parse_options
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.members import GENERIC
+from bert_judge.text.stemming import stem_words
 
 # Only letters: symbols and digits have rules of their own.
 _ONLY_WORDS = re.compile(r"[^\W\d_]{2,}(?:[\s_.'’-]+[^\W\d_]+){0,9}")
@@ -121,10 +122,11 @@ def _is_misspelled(first: str, second: str) -> bool:
 
 
 MAX_REFERENCE_WORDS, MAX_ANSWER_WORDS = 5, 12
-MAX_CHARACTERS = 120
+MAX_CHARACTERS, MAX_BOUND_CHARACTERS = 120, 60
 _RELATIONS = re.compile(r"!=|<=|>=|==|=<|[<>=≠≤≥≈∈∉⊂⊆]")
 _RELATION_NAMES = {"!=": "≠", "<=": "≤", "=<": "≤", ">=": "≥", "==": "="}
 _NUMBER = re.compile(r"\d[\d.,]*")
+_AGE = re.compile(r"\b(?:aged?|old|older|younger)\b", re.IGNORECASE)
 _NEGATION_WORDS = frozenset({"not", "no", "non", "never", "nicht", "kein", "keine", "pas", "nie", "ne", "не"})
 _FREE_ARTICLES = re.compile(r"^(?:the|a|an|it is|it's|it was|they are|this is)\s+", re.IGNORECASE)
 _DENIAL = re.compile(
@@ -277,19 +279,30 @@ def _compare_relations(expected: str, given: str) -> Decision | None:
 
 def _compare_bounds(expected: str, given: str) -> Decision | None:
     """Compare two bounds of the same number: "at least 18" and "under 18"; "more than 100" and "over 100"."""
-    if not (numbers := _NUMBER.findall(expected)) or len(numbers) != 1 or len(given) > 60:
+    if len(given) > MAX_BOUND_CHARACTERS:
+        return None
+    expected, given = (" ".join(read_number_words(text.split(), {})) for text in (expected, given))
+    if len(numbers := _NUMBER.findall(expected)) != 1:
         return None
     others = _NUMBER.findall(given)
     bounds = [[_bound_names().get(match.casefold(), "") for match in _bounds().findall(text)] for text in (expected, given)]
     if len(others) != 1 or [len(names) for names in bounds] != [1, 1] or numbers[0].rstrip(".,") != others[0].rstrip(".,"):
         return None
-    rest = [_bounds().sub("", _NUMBER.sub("", text)).split() for text in (expected, given)]
-    if list(map(str.casefold, rest[0])) != list(map(str.casefold, rest[1])):
+    rest = [_words_around_bound(_bounds().sub(" ", _NUMBER.sub(" ", text))) for text in (expected, given)]
+    if rest[0] != rest[1]:
         return None
     first, second = bounds[0][0], bounds[1][0]
+    if first.rstrip("=") == second.rstrip("=") and first != second and _AGE.search(f"{expected} {given}"):
+        # People say "over 18" for 18 and more.
+        return None
     if first == second:
         return Decision(True, "opposite", f"the same bound: {given[:40]}")
     return Decision(False, "opposite", f"another bound: {given[:40]}")
+
+
+def _words_around_bound(text: str) -> list[str]:
+    """Return the stems of what a bound is of, in order: none for "aged 18 or over"."""
+    return stem_words([word for word in normalize_words(text) if word not in _content()["around_bounds"]])
 
 
 def _choose_alternative(question: str, expected: Sequence[str], given: Sequence[str], text: str) -> Decision | None:

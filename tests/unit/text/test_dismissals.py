@@ -18,6 +18,8 @@ SHORTENED = [
     ("It is neither 1948 nor 1994. It is 1949.", "It is 1949."),
     ("It is easily mixed up with H. G. Wells. My answer: Mozart", "My answer: Mozart"),
     ("Do not confuse this with 17.60. It is 27.60.", "It is 27.60."),
+    ("42. The other numbers, 40 and 44, are wrong.", "42."),
+    ("B) Rome. All others are incorrect.", "B) Rome."),
     ("Paris. Had it been Italy, Rome would have been right.", "Paris."),
 ]
 KEPT = [
@@ -30,6 +32,8 @@ KEPT = [
     "The answer is E (Not possible).",
     "The claim is wrong. It was made in 1949.",
     "He did not go to Paris. He stayed in Lyon.",
+    "The other answers are wrong.",
+    "He took two. The others are wrong about him.",
     "Good question! > 55 56 would be wrong.",
 ]
 

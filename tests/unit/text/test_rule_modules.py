@@ -1,0 +1,58 @@
+"""What single rule modules decide, beside the rows of `test_field_rows.py`: the module and its verdict, or that all abstain."""
+
+import pytest
+
+from bert_judge.text.rules import decide
+
+GRADES = "Grade the answer.\nA: CORRECT\nB: INCORRECT\nC: NOT_ATTEMPTED"
+VOTERS = "Citizens who are at least 18 years old."
+
+
+@pytest.mark.parametrize(
+    ("question", "reference", "answer", "module", "correct"),
+    [
+        # An option whose words would take another answer back.
+        (GRADES, "C", "NOT_ATTEMPTED", "option", True),
+        (GRADES, "C", "CORRECT", "option", False),
+        ("Which?\nA. Not Paris\nB. Not Rome", "A", "Not Paris", "option", True),
+        # Cut off within a calculation.
+        ("How much is left?", "42", "First we multiply: 6 * 7 = 42. Next we have to subtract the", "mention", False),
+        ("How much is left?", "42", "6 * 7 = 42. Now subtract the", "mention", False),
+        ("How much is left?", "3", "The total is 42. From this we subtract the", "mention", False),
+        ("How long?", "42", "6*7 = 42 in", "number", True),
+        ("How much?", "42", "The answer is 42. Now we have to check whether the", "identical", True),
+        # Bold text is no multiplication.
+        ("How many?", "4", "**Answer:** There are **four** possible numbers.\n\nMathGPT", "number", True),
+        ("How many?", "5", "There are **four** possible numbers.", "number", False),
+        ("How many?", "8", "It is 2**3, I think", None, None),
+        # A part of a whole.
+        ("How many?", "5", "The answer is 5 out of 7.", "number", True),
+        ("How many?", "7", "The answer is 5 out of 7.", "number", False),
+        ("Which share?", "5/7", "5 out of 7", "number", True),
+        ("Which share?", "0.714", "5 out of 7", "number", True),
+        ("How many?", "7", "5 out of 7 apples were red", None, None),
+        # Formulas of variables.
+        ("?", "n!", "\\boxed{n}", "formula", False),
+        ("?", "p ∧ q", "p ∨ q", "formula", False),
+        ("?", "p ∧ q", "$p \\land q$", "formula", True),
+        ("?", "p", "~p", "formula", False),
+        ("?", "(p ∧ q) → r", "p ∧ (q → r)", None, None),
+        ("?", "(p ∧ q) → r", "p → (q → r)", None, None),
+        ("?", "B", "B!", None, None),
+        # Bounds in other words.
+        ("Who?", VOTERS, "Every citizen aged eighteen or over.", "opposite", True),
+        ("Who?", VOTERS, "Citizens under 18", "opposite", False),
+        ("Who?", VOTERS, "Citizens over 18", None, None),
+        ("Who?", VOTERS, "Residents aged 18 or over", None, None),
+        ("How many?", "over 100 people", "more than 100", "opposite", True),
+        ("How far?", "more than 100 miles", "over 100 km", None, None),
+    ],
+)
+def test_a_module_decides(question: str, reference: str, answer: str, module: str | None, correct: bool | None) -> None:
+    decision = decide(question, [reference], answer)
+    assert (decision and decision.module, decision and decision.correct) == (module, correct)
+
+
+def test_no_module_accepts_a_step_of_a_calculation_that_is_cut_off() -> None:
+    answer = "First we multiply: 6 * 7 = 42. Next we have to subtract the"
+    assert decide("How much is left?", ["42"], answer, allowed={"number": {"correct", "incorrect"}}) is None
