@@ -210,7 +210,7 @@ def _dismissal() -> re.Pattern[str]:
     names = ("bracket", "tail", "clause", "opener", "end")
     bracket, tail, clause, opener, end = (phrase_pattern(f"dismissing_{name}") for name in names)
     return re.compile(
-        rf"\s?\((?:and |but )?{bracket}\s[^()\n]{{1,60}}\)"
+        rf"\s?\((?:(?:and |but )?{bracket}\s[^()\n]{{1,60}}|[^()\n]{{1,60}}\s{end})\)"
         rf"|(?P<before>{_START}){clause}\s{_WHAT},\s"
         rf"|{_START}{opener}\s{_WHAT}{_END}"
         rf"|{_START}(?:\(?[A-Za-z]\)\s)?{_WHAT}\s{end}{_END}"

@@ -130,6 +130,14 @@ def _decide(question: str, references: Sequence[str], text: str, allowed: Mappin
     decisions = [ask(reference, answer, reads_all=False) for reference in read_references(references, text)]
     if correct := next((decision for decision in decisions if decision and decision.correct), None):
         return correct
+    if any(decision and decision.module == "name" for decision in decisions):
+        # Another name of the same person shares no word with the answer.
+        words = set(normalize_words(answer))
+        decisions = [
+            decision
+            for decision, reference in zip(decisions, references, strict=True)
+            if decision or not words.isdisjoint(normalize_words(reference))
+        ]
     # The other members of a list may stand below the first.
     is_whole = is_end or not any(decision and decision.module == "list" for decision in decisions)
     return decisions[0] if all(decisions) and is_whole else None

@@ -1,15 +1,21 @@
 """An answer that is nothing but a list of candidates, one of which is the reference: whoever names everything has not answered."""
 
+import itertools
 import re
 from collections.abc import Sequence
 
+from bert_judge.text.dates import is_moment
 from bert_judge.text.extraction import extract_final_answer, strip_markup, unwrap
 from bert_judge.text.normalization import normalize
+from bert_judge.text.rules.date import decide_date
 from bert_judge.text.rules.decision import Decision
-from bert_judge.text.rules.members import MONTH, SENTENCE_WORD, asks_several
+from bert_judge.text.rules.members import MAX_MEMBER_WORDS, MONTH, SENTENCE_WORD, asks_several
+from bert_judge.text.rules.number import decide_number
 
 MAX_CHARACTERS = 300
 MIN_CANDIDATES = 3
+# So many members between commas are a list, however unlike each other.
+MIN_UNLIKE_CANDIDATES = 5
 # Candidates look alike: parts of a sentence between commas do not.
 MAX_EXTRA_WORDS = 2
 # Words before a list that say that one of its members is meant.
@@ -32,6 +38,7 @@ _EXCLUDES = re.compile(r"/|\sor\s|\b(?:could|may|might) be\b.*\b(?:could|may|mig
 _SENTENCES = re.compile(r"\w{2}[.!?]\s+[A-Z]")
 # "Of, pertaining to, or resembling a tetanus" names one thing.
 _UNFINISHED = re.compile(r"\b(?:of|to|for|in|on|at|by|with|from)\Z", re.IGNORECASE)
+_CODE = re.compile(r"[=()\[\]{}]")
 # Between two of them, the second one replaces the first.
 _REPLACES = re.compile(r"\W*(?:oops|no|wait|sorry|actually|rather|i mean|correction)\b", re.IGNORECASE)
 
@@ -40,14 +47,14 @@ def decide_alternatives(question: str, references: Sequence[str], text: str) -> 
     """Decide against a list of at least three short candidates, of which a reference is one, or of two that exclude each other.
 
     With commas and "and" alone, the first one may be the answer and the others its place or its helpers ("Springfield, Illinois,
-    USA"), so the reference must not stand first, or there must be more of them. Two that exclude each other are two numbers, or
+    USA"), so the reference must not stand first, or there must be more of them. Two that exclude each other are two numbers or dates, or
     stand behind words such as "either": "Mark Twain or Samuel Clemens" may be one person.
     """
     answer = strip_markup(extract_final_answer(text) or text).strip().rstrip(".")
-    if len(answer) > MAX_CHARACTERS or (asks_several(question) and not _EXCLUDES.search(answer)):
-        return None
     listed = _DOUBT.sub("", answer)
     is_in_doubt = listed != answer
+    if len(answer) > MAX_CHARACTERS or (asks_several(question) and not (is_in_doubt or _EXCLUDES.search(answer))):
+        return None
     if not is_in_doubt:
         listed = _LEAD_IN.sub("", answer)
     if _SENTENCES.search(listed):
@@ -68,8 +75,11 @@ def decide_alternatives(question: str, references: Sequence[str], text: str) -> 
         or any(_has_words(part, reference) or _has_words(reference, part) for part in others for reference in expected)
     ):
         return None
-    excludes = _EXCLUDES.search(answer) and (is_in_doubt or all(map(_is_number, parts)))
-    if len(set(parts)) < (2 if excludes else MIN_CANDIDATES) or not (is_in_doubt or _look_alike(listed, pieces, parts, matches[0])):
+    excludes = bool(_EXCLUDES.search(answer))
+    are_values = excludes and _differ(question, pieces)
+    if len(set(parts)) < (2 if excludes and (is_in_doubt or are_values) else MIN_CANDIDATES):
+        return None
+    if not (is_in_doubt or are_values or _look_alike(listed, pieces, parts, matches[0])):
         return None
     return Decision(False, "alternatives", f"one of {len(parts)} candidates that it names")
 
@@ -77,12 +87,24 @@ def decide_alternatives(question: str, references: Sequence[str], text: str) -> 
 def _look_alike(listed: str, pieces: Sequence[str], parts: Sequence[str], match: str) -> bool:
     """Return whether the candidates could be parts of a list, rather than parts of an address, a date or a sentence."""
     lengths = [len(part.split()) for part in parts]
+    if len(parts) >= MIN_UNLIKE_CANDIDATES and max(lengths) <= MAX_MEMBER_WORDS and not _CODE.search(listed):
+        return True
     # "April 5, 2011" has a comma within one answer.
     if max(lengths) - min(lengths) > MAX_EXTRA_WORDS or (MONTH.search(listed) and re.search(r"\d", listed)):
         return False
     if not _MARKS_ALTERNATIVES.search(listed) and parts[0] == match and len(parts) <= MIN_CANDIDATES:
         return False
     return len({(_is_number(part), piece[0].isupper()) for part, piece in zip(parts, pieces, strict=True)}) == 1
+
+
+def _differ(question: str, pieces: Sequence[str]) -> bool:
+    """Return whether all candidates are dates or quantities, and no two of them the same: 5 km and 7 km, not 5 km and 5000 m."""
+    decisions = [
+        decide(question, first, second)
+        for first, second in itertools.combinations(pieces, 2)
+        for decide in (decide_date if is_moment(first) else decide_number,)
+    ]
+    return all(decision is not None and not decision.correct for decision in decisions)
 
 
 def _has_words(text: str, words: str) -> bool:

@@ -13,7 +13,7 @@ from rapidfuzz.distance import OSA
 
 from bert_judge.runtime.package_data import read_yaml
 from bert_judge.text.extraction import is_same_text, last_sentence, strip_markup, unwrap
-from bert_judge.text.normalization import normalize, normalize_words, read_number_words
+from bert_judge.text.normalization import normalize, normalize_words, read_number_words, word_list
 from bert_judge.text.options import parse_options
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.members import GENERIC
@@ -92,10 +92,10 @@ MAX_NAME_SIMILARITY = 50
 
 
 def decide_name(question: str, reference: str, answer: str) -> Decision | None:
-    """Decide incorrect if a later word of a name is another one, and correct if two letters of a long word are exchanged.
+    """Decide incorrect if one word of a name is another one, and correct if two letters of a long word are exchanged.
 
-    The first word of a name has short forms (Bill for William) and titles in its place (President Lincoln), and words have several
-    spellings, so the words must be unlike each other. "Inc" and "Corporation" are no part of a name.
+    Words have several spellings, so the words must be unlike each other. The first word of a name has short forms (Bill for William)
+    and titles in its place (President Lincoln), which are in a table. "Inc" and "Corporation" are no part of a name.
     """
     expected, given = unwrap(reference), unwrap(answer).strip(" .")
     if len(expected) > MAX_PART_CHARACTERS or len(given) > MAX_PART_CHARACTERS:
@@ -109,7 +109,8 @@ def decide_name(question: str, reference: str, answer: str) -> Decision | None:
         return Decision(True, "name", f"{second} is {first} with two letters exchanged")
     is_name = _NAME.fullmatch(expected) and _NAME.fullmatch(given)
     is_alike = first in second or second in first or first[0] == second[0] or not GENERIC.isdisjoint(pairs[0])
-    if is_name and words[0] == others[0] and not is_alike and fuzz.ratio(first, second) < MAX_NAME_SIMILARITY:
+    is_same_person = first == words[0] and not (word_list("titles") | word_list("short_names")).isdisjoint(pairs[0])
+    if is_name and not (is_alike or is_same_person) and fuzz.ratio(first, second) < MAX_NAME_SIMILARITY:
         return Decision(False, "name", f"{second}, not {first}")
     return None
 

@@ -22,6 +22,10 @@ LISTS = [
     ("Which year?", ["1912"], "1912 or 1913"),
     ("Which day?", ["April 15, 1912"], "Could be April 15, 1912, could be May 7, 1915."),
     ("Which metal?", ["iron"], "My guesses: iron, in 1912, a large ship, two."),
+    ("Which month?", ["May 2014"], "May 2013 or May 2014"),
+    ("How far?", ["5 km"], "5 km or 7 km"),
+    ("What was it?", ["two years"], "John Watson, two years, revenge and karma, NBC, 3"),
+    ("Name the metal that it is made of.", ["iron"], "One of these: the sea, NBC, iron."),
 ]
 ANSWERS = [
     ("Where was he born?", ["Springfield"], "Springfield, Illinois, USA"),
@@ -33,6 +37,9 @@ ANSWERS = [
     ("What is a young dog called?", ["puppy"], "puppy or pup"),
     ("What is it?", ["water"], "water, H2O"),
     ("Where do they fly?", ["Florida"], "In the film: the family flies to Miami, Florida."),
+    ("How far?", ["5 km"], "5 km or 3.1 miles"),
+    ("Which share?", ["5%"], "5%, or 0.05."),
+    ("How many?", ["4"], "values = [1, 2, 3, 4, 5]; print(max(values))"),
     ("Which river?", ["Nile"], "Danube, Rhine or Elbe"),
     ("Who wrote it?", ["Mark Twain"], "Mark Twain or Samuel Clemens"),
     ("Which country?", ["Iran"], "Iran or Persia"),

@@ -20,6 +20,7 @@ SHORTENED = [
     ("Do not confuse this with 17.60. It is 27.60.", "It is 27.60."),
     ("42. The other numbers, 40 and 44, are wrong.", "42."),
     ("B) Rome. All others are incorrect.", "B) Rome."),
+    ("Paris (Lyon would be wrong)", "Paris"),
     ("Paris. Had it been Italy, Rome would have been right.", "Paris."),
 ]
 KEPT = [

@@ -46,6 +46,10 @@ VOTERS = "Citizens who are at least 18 years old."
         ("Who?", VOTERS, "Residents aged 18 or over", None, None),
         ("How many?", "over 100 people", "more than 100", "opposite", True),
         ("How far?", "more than 100 miles", "over 100 km", None, None),
+        # First names, and what stands in their place.
+        ("Who?", "Jessica Simpson", "Egerton Simpson", "name", False),
+        ("Who?", "Abraham Lincoln", "President Lincoln", None, None),
+        ("Who?", "William Gates", "Bill Gates", None, None),
     ],
 )
 def test_a_module_decides(question: str, reference: str, answer: str, module: str | None, correct: bool | None) -> None:
@@ -56,3 +60,9 @@ def test_a_module_decides(question: str, reference: str, answer: str, module: st
 def test_no_module_accepts_a_step_of_a_calculation_that_is_cut_off() -> None:
     answer = "First we multiply: 6 * 7 = 42. Next we have to subtract the"
     assert decide("How much is left?", ["42"], answer, allowed={"number": {"correct", "incorrect"}}) is None
+
+
+@pytest.mark.parametrize(("other", "correct"), [("Alex Skuby", False), ("Alex DuPort", None), ("Doug DuPort", True)])
+def test_another_name_of_a_person_has_no_word_of_the_answer(other: str, correct: bool | None) -> None:
+    decision = decide("Who?", ["Doug Pruzan", other], "Doug DuPort")
+    assert (decision and decision.correct) == correct
