@@ -305,9 +305,12 @@ class TrainingMonitor(TrainerCallback):
     def on_train_begin(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
         self.first_step, self.start_time = state.global_step, time.monotonic()
 
-    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any) -> None:
+    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
         if resume.stop_requested():
             control.should_save = control.should_training_stop = True
+        if control.should_save:
+            # A run that goes on from such a checkpoint could only fail.
+            _check_finite(kwargs["model"], args, state)
 
     def on_log(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
         logs = kwargs["logs"] or {}

@@ -4,6 +4,7 @@ import difflib
 import importlib.metadata
 import shlex
 from collections.abc import Iterable
+from pathlib import Path
 
 from packaging.requirements import Requirement
 
@@ -50,7 +51,12 @@ def describe_missing(module: str | None) -> str | None:
 
 def pip_install(extra: str) -> str:
     """Return the command that installs what is missing of an extra, wherever bert-judge itself was installed from."""
-    requirements = [Requirement(line) for line in importlib.metadata.requires("bert-judge") or [] if "extra ==" in line]
+    try:
+        lines = importlib.metadata.requires("bert-judge") or []
+    except importlib.metadata.PackageNotFoundError:
+        # A checkout on the path that was never installed.
+        return shlex.join(["pip", "install", f"{Path(__file__).parents[2]}[{extra}]"])
+    requirements = [Requirement(line) for line in lines if "extra ==" in line]
     needed = [requirement for requirement in requirements if requirement.marker and requirement.marker.evaluate({"extra": extra})]
     needed = [requirement for requirement in needed if not _is_installed(requirement)] or needed
     return shlex.join(["pip", "install", *(f"{requirement.name}{requirement.specifier}" for requirement in needed)])

@@ -47,8 +47,9 @@ def decide_alternatives(question: str, references: Sequence[str], text: str) -> 
     """Decide against a list of at least three short candidates, of which a reference is one, or of two that exclude each other.
 
     With commas and "and" alone, the first one may be the answer and the others its place or its helpers ("Springfield, Illinois,
-    USA"), so the reference must not stand first, or there must be more of them. Two that exclude each other are two numbers or dates, or
-    stand behind words such as "either": "Mark Twain or Samuel Clemens" may be one person.
+    USA"), so the reference must not stand first, or there must be more of them; five are a list, however unlike. Two that
+    exclude each other are different quantities or dates, or stand behind words such as "either": "Mark Twain or Samuel Clemens" may
+    be one person.
     """
     answer = strip_markup(extract_final_answer(text) or text).strip().rstrip(".")
     listed = _DOUBT.sub("", answer)

@@ -94,8 +94,8 @@ MAX_NAME_SIMILARITY = 50
 def decide_name(question: str, reference: str, answer: str) -> Decision | None:
     """Decide incorrect if one word of a name is another one, and correct if two letters of a long word are exchanged.
 
-    Words have several spellings, so the words must be unlike each other. The first word of a name has short forms (Bill for William)
-    and titles in its place (President Lincoln), which are in a table. "Inc" and "Corporation" are no part of a name.
+    Words have several spellings, so the words must be unlike each other. A short form (Bill for William) or a title (President
+    Lincoln) may stand in the place of a first name. "Inc" and "Corporation" are no part of a name.
     """
     expected, given = unwrap(reference), unwrap(answer).strip(" .")
     if len(expected) > MAX_PART_CHARACTERS or len(given) > MAX_PART_CHARACTERS:

@@ -54,6 +54,17 @@ def test_divergence_ends_training_with_one_line(tmp_path: Path) -> None:
         trainer.fit(loaded, examples, SETTINGS.model_copy(update={"learning_rate": 1e30}), tmp_path / "work")
 
 
+def test_no_checkpoint_has_weights_that_are_not_finite(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also between two logged steps, whose gradients nobody looks at."""
+    loaded, examples = problem(tiny_models.encoder(tmp_path / "backbone"))
+    monkeypatch.setattr(trainer.resume, "stop_requested", lambda: True)
+    *_, weights = loaded.model.parameters()
+    weights.register_hook(lambda gradient: torch.full_like(gradient, torch.nan))
+    with pytest.raises(InputError, match="diverged: at step 1 of 120"):
+        trainer.fit(loaded, examples, SETTINGS, tmp_path / "work")
+    assert not list((tmp_path / "work").glob("checkpoint-*"))
+
+
 def test_gradient_accumulation_gives_the_same_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also for the last step, which is smaller. In float32, because bfloat16 sums depend on the order."""
     monkeypatch.setattr(trainer, "best_dtype", lambda device: "float32")
