@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from bert_judge.runtime.errors import InputError
-from bert_judge.text.extraction import ANSWER, extract_final_answer, extract_reference, phrase_pattern
+from bert_judge.text.extraction import ANSWER, extract_final_answer, extract_reference, is_announcement, phrase_pattern
 from bert_judge.text.normalization import normalize_words, word_list
 from bert_judge.text.visible_text import has_tags, normalize_text, restore_characters, strip_reasoning, strip_tags
 
@@ -189,14 +189,14 @@ _END = rf"(?:{_STOP}|(?=\n)|\s*\Z)"
 def strip_dismissals(references: Sequence[str], text: str) -> str:
     """Remove sentences, clauses and brackets that only dismiss another answer.
 
-    The text stays as it is if nothing else is left, or if a reference dismisses something itself ("not guilty").
+    The text stays as it is if at most an announcement is left, or if a reference dismisses something itself ("not guilty").
     """
     if len(text) > MAX_DISMISSING_CHARACTERS or max(map(len, references), default=0) > MAX_REFERENCE_CHARACTERS:
         return text
     if not _trigger().search(text) or any(map(_trigger().search, references)):
         return text
     shorter = _dismissal().sub(lambda match: match["before"] or "", text)
-    return shorter if _WORD.search(shorter) else text
+    return text if is_announcement(shorter) or not _WORD.search(shorter) else shorter
 
 
 @cache

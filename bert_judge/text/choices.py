@@ -124,6 +124,12 @@ def find_repeated_options(text: str, options: Mapping[str, str]) -> re.Match[str
     return _list_pattern(tuple(options.items())).search(text)
 
 
+def marks_all_options(text: str, options: Mapping[str, str]) -> bool:
+    """Return whether a text has the marked letters of all of three or more options, in any order, and rejects none."""
+    scan = _Scan(text[-MAX_TAIL:], options, is_statement=False)
+    return len(options) > 2 and scan.marked == options.keys() and not scan.rejected
+
+
 @lru_cache(maxsize=1024)
 def _list_pattern(options: tuple[tuple[str, str], ...]) -> re.Pattern[str]:
     """Return a pattern for the options in order, with groups for what stands before and after each: `before_A`, `after_A`, …"""

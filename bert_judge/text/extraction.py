@@ -113,6 +113,11 @@ _CLOSING = re.compile(r"\A\s*(?:</[^>\n]{1,20}>|\[/[^\]\n]{1,20}\])")
 _EXPLANATION = re.compile(r"\W*(?:i hope|explanation|because|since|reason|rationale|解析|解释|解釋)", re.IGNORECASE)
 # After "####", which is also a heading of the fourth level: a number, or the last line.
 _HASHES_ANSWER = re.compile(r"[^\S\n]*+(?:[-+−$€£¥\\(\d]|[^#\s][^\n]*\s*\Z)")
+_MAX_ANNOUNCEMENT = 60
+_ANNOUNCEMENT = re.compile(
+    rf"\W*(?:(?:so|thus|therefore),?\s)?(?:the\s)?{phrase_pattern('answer_english')}(?:\s{phrase_pattern('copula_english')})?\W*",
+    re.IGNORECASE,
+)
 # The mark of a Markdown quotation; "> 5" is a relation.
 QUOTATION = re.compile(r"^[^\S\n]{0,3}>[^\S\n](?=[A-Z][a-z]|[^\x00-\x7f]{2})", re.MULTILINE)
 # Characters of an answer that may be in wrappers.
@@ -190,6 +195,11 @@ def extract_final_answer(text: str) -> str | None:
     """
     statement = _last_statement(text)
     return statement.answer if statement else None
+
+
+def is_announcement(text: str) -> bool:
+    """Return whether a text announces an answer and gives none: "### Answer", "So the final answer is:"."""
+    return len(text) <= _MAX_ANNOUNCEMENT and bool(_ANNOUNCEMENT.fullmatch(text))
 
 
 @remember

@@ -37,6 +37,8 @@ _MAX_AFTER_ANSWER = 400
 _MAY_BE_TAKEN_BACK = frozenset({"number", "option", "date"})
 _MAY_BE_LEFT_OPEN = frozenset({"number", "date"})
 _CORRECTION_CHARACTERS = 150
+# Words behind a stated answer, of which one may begin a correction: "Paris. Wait, no".
+_CORRECTING_WORDS = 2
 _STEP = re.compile(r"\W*step \d", re.IGNORECASE)
 
 
@@ -99,8 +101,21 @@ def decide(
         return None
     if decision.module == "option" and is_option(question, references, text):
         return decision
-    words = _corrections() if decision.module in _MAY_BE_TAKEN_BACK else word_list("withdrawals")
-    return decision if words.isdisjoint(normalize_words(text[-_CORRECTION_CHARACTERS:])) else None
+    return None if _may_be_corrected(decision.module, text) else decision
+
+
+def _may_be_corrected(module: str, text: str) -> bool:
+    """Return whether words of correction stand behind the stated answer, or at the end of a text that states none.
+
+    A letter may be stated several times, to further questions of the model's own, so that there the end counts always.
+    """
+    stated, is_end = _state_answer(text)
+    behind = text if stated is text or module == "option" else text[text.rfind(stated) + len(stated) :]
+    if module in _MAY_BE_TAKEN_BACK:
+        return not _corrections().isdisjoint(normalize_words(behind[-_CORRECTION_CHARACTERS:]))
+    starts = normalize_words(behind[:_CORRECTION_CHARACTERS])[:_CORRECTING_WORDS] if not (is_end or stated is text) else ()
+    ends = normalize_words(text[-_CORRECTION_CHARACTERS:])
+    return not (word_list("corrections").isdisjoint(starts) and word_list("withdrawals").isdisjoint(ends))
 
 
 def _is_left_open(question: str, references: Sequence[str], text: str) -> bool:

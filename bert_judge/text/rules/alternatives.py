@@ -1,6 +1,5 @@
 """An answer that is nothing but a list of candidates, one of which is the reference: whoever names everything has not answered."""
 
-import itertools
 import re
 from collections.abc import Sequence
 
@@ -53,7 +52,7 @@ def decide_alternatives(question: str, references: Sequence[str], text: str) -> 
     """
     answer = strip_markup(extract_final_answer(text) or text).strip().rstrip(".")
     listed = _DOUBT.sub("", answer)
-    is_in_doubt = listed != answer
+    is_in_doubt = listed != answer or bool(_DOUBT.match(text))
     if len(answer) > MAX_CHARACTERS or (asks_several(question) and not (is_in_doubt or _EXCLUDES.search(answer))):
         return None
     if not is_in_doubt:
@@ -77,7 +76,8 @@ def decide_alternatives(question: str, references: Sequence[str], text: str) -> 
     ):
         return None
     excludes = bool(_EXCLUDES.search(answer))
-    are_values = excludes and _differ(question, pieces)
+    match = parts.index(matches[0])
+    are_values = excludes and _differ(question, pieces[match], pieces[:match] + pieces[match + 1 :])
     if len(set(parts)) < (2 if excludes and (is_in_doubt or are_values) else MIN_CANDIDATES):
         return None
     if not (is_in_doubt or are_values or _look_alike(listed, pieces, parts, matches[0])):
@@ -98,13 +98,10 @@ def _look_alike(listed: str, pieces: Sequence[str], parts: Sequence[str], match:
     return len({(_is_number(part), piece[0].isupper()) for part, piece in zip(parts, pieces, strict=True)}) == 1
 
 
-def _differ(question: str, pieces: Sequence[str]) -> bool:
-    """Return whether all candidates are dates or quantities, and no two of them the same: 5 km and 7 km, not 5 km and 5000 m."""
-    decisions = [
-        decide(question, first, second)
-        for first, second in itertools.combinations(pieces, 2)
-        for decide in (decide_date if is_moment(first) else decide_number,)
-    ]
+def _differ(question: str, match: str, others: Sequence[str]) -> bool:
+    """Return whether all candidates are dates or quantities, and others than the match: 5 km and 7 km, not 5 km and 5000 m."""
+    decide = decide_date if is_moment(match) else decide_number
+    decisions = [decide(question, match, other) for other in others]
     return all(decision is not None and not decision.correct for decision in decisions)
 
 

@@ -40,7 +40,7 @@ _PAIR = re.compile(r"-?[1-9]\d*,\d{1,2}")
 _FOOTNOTE = re.compile(r"[a-z]{3}\d{1,2}[.,]")
 _CAPITAL = re.compile(r"[A-Z][a-z]{2}")
 # A word of three letters or more that may be a number besides "one".
-_COUNT = re.compile(r"(?<![\w-])(?!one\b)[a-z]{3,9}(?![\w-])")
+_COUNT = re.compile(r"(?<![\w-])(?:(?!one\b)[a-z]{3,9}(?![\w-])|[a-z]{3,5}ty(?=-[a-z]))")
 # Bold text is no calculation.
 _BOLD = re.compile(r"(?<![\w*])\*\*(?=\S)([^*\n]{1,200})(?<=\S)\*\*(?![\w*])")
 _OUT_OF = re.compile(r"(\d[\d.,]*)\sout\sof\s(\d[\d.,]*)")

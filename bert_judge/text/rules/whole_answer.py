@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from functools import cache
 
 from bert_judge.text.abstention import declines, find_decline, is_none, states_no_answer
-from bert_judge.text.choices import extract_choice, find_repeated_options
-from bert_judge.text.extraction import extract_final_answer, phrase_pattern, phrases, strip_markup
+from bert_judge.text.choices import extract_choice, find_repeated_options, marks_all_options
+from bert_judge.text.extraction import extract_final_answer, is_announcement, phrase_pattern, phrases, strip_markup
 from bert_judge.text.latex import boxed
 from bert_judge.text.options import UNLISTED, expected_choice, match_option, write_letters
 from bert_judge.text.rules.decision import Decision
@@ -56,7 +56,7 @@ def decide_option(question: str, references: Sequence[str], text: str) -> Decisi
         correct = choice in expected.correct
         contrast = "" if correct else f", not {' or '.join(sorted(expected.correct))}"
         return Decision(correct, "option", f"option {choice}{contrast}")
-    if find_repeated_options(lettered, expected.options):
+    if find_repeated_options(lettered, expected.options) or marks_all_options(lettered, expected.options):
         return Decision(False, "option", "repeats all options and chooses none")
     return None
 
@@ -67,14 +67,13 @@ def is_option(question: str, references: Sequence[str], text: str) -> bool:
     return expected is not None and match_option(write_letters(text, expected.labels), expected.options) is not None
 
 
-_MAX_LABEL = 60
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|\n+")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
 
 def decide_mention(question: str, references: Sequence[str], text: str) -> Decision | None:
     """Decide against an answer that is only an announcement, that is cut within its plan, or that has the word in another sense."""
-    if len(text) <= _MAX_LABEL and _announcement_pattern().fullmatch(text):
+    if is_announcement(text):
         return Decision(False, "mention", "announces an answer and gives none")
     if stops_early(text):
         return Decision(False, "mention", "stops before it answers")
@@ -98,14 +97,6 @@ def _is_other_word(reference: str, text: str) -> bool:
         return False
     words = _WORD.findall(text)
     return len(words) > 2 and reference not in words and reference.casefold() in map(str.casefold, words)
-
-
-@cache
-def _announcement_pattern() -> re.Pattern[str]:
-    return re.compile(
-        rf"\W*(?:(?:so|thus|therefore),?\s)?(?:the\s)?{phrase_pattern('answer_english')}(?:\s{phrase_pattern('copula_english')})?\W*",
-        re.IGNORECASE,
-    )
 
 
 @cache

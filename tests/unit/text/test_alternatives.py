@@ -25,6 +25,7 @@ LISTS = [
     ("Which month?", ["May 2014"], "May 2013 or May 2014"),
     ("How far?", ["5 km"], "5 km or 7 km"),
     ("What was it?", ["two years"], "John Watson, two years, revenge and karma, NBC, 3"),
+    ("Who wrote it?", ["Emily Brontë"], "Either of Goya; Emily Brontë; Stravinsky.\nFinal answer: Goya; Emily Brontë; Stravinsky"),
     ("Name the metal that it is made of.", ["iron"], "One of these: the sea, NBC, iron."),
 ]
 ANSWERS = [

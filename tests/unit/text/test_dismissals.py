@@ -34,6 +34,7 @@ KEPT = [
     "The claim is wrong. It was made in 1949.",
     "He did not go to Paris. He stayed in Lyon.",
     "The other answers are wrong.",
+    "### Answer\nParis anything like Lyon is far off.",
     "He took two. The others are wrong about him.",
     "Good question! > 55 56 would be wrong.",
 ]

@@ -5,6 +5,7 @@ import pytest
 from bert_judge.text.rules import decide
 
 GRADES = "Grade the answer.\nA: CORRECT\nB: INCORRECT\nC: NOT_ATTEMPTED"
+CONTINENT = "On which continent is Haiti?\n(A) Europe\n(B) Oceania\n(C) Asia\n(D) North America"
 VOTERS = "Citizens who are at least 18 years old."
 
 
@@ -15,10 +16,21 @@ VOTERS = "Citizens who are at least 18 years old."
         (GRADES, "C", "NOT_ATTEMPTED", "option", True),
         (GRADES, "C", "CORRECT", "option", False),
         ("Which?\nA. Not Paris\nB. Not Rome", "A", "Not Paris", "option", True),
+        # All options and no choice.
+        (CONTINENT, "D", "Possible answers: (C) Asia; (A) Europe; (D) North America; (B) Oceania.", "option", False),
+        (CONTINENT, "D", "(A) Europe and (B) Oceania are far away, and (C) Asia too. The answer is (D).", "option", True),
+        # What is stated last counts, and no correction before it.
+        ("How many?", "57", "Final answer: 59\nCorrection: 57.", "identical", True),
+        ("How many?", "57", "Final answer: 57\nCorrection: 59.", "number", False),
+        ("How many?", "57", "Wait, that was wrong. The answer is 57 apples.", "number", True),
+        ("Capital?", "Paris", "Answer: Paris\nSorry, no: Lyon", "commitment", False),
+        ("Capital?", "Paris", "Answer: Paris\n\nIt is not Lyon, as many think.", "identical", True),
+        ("How many?", "24", "twenty-four Anything like 42 is far off", None, None),
         # Cut off within a calculation.
         ("How much is left?", "42", "First we multiply: 6 * 7 = 42. Next we have to subtract the", "mention", False),
         ("How much is left?", "42", "6 * 7 = 42. Now subtract the", "mention", False),
         ("How much is left?", "3", "The total is 42. From this we subtract the", "mention", False),
+        ("When was he born?", "1949", "He was born in 1949. After that he moved to the", "date", True),
         ("How long?", "42", "6*7 = 42 in", "number", True),
         ("How much?", "42", "The answer is 42. Now we have to check whether the", "identical", True),
         # Bold text is no multiplication.
