@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -41,14 +42,14 @@ PARTS = (
     Part(
         "The encoder at 32, 200 and 512 tokens, and the whole judge with and without early exit",
         "pipeline_stages.py",
-        "--rows 10000 --rounds 1 --batch-tokens 65536 131072",
+        "--rows 4000 --rounds 1 --batch-tokens 65536 131072",
         "--rows 16 --rounds 1",
         0.25,
     ),
     Part(
         "Beside CrossEncoder and plain transformers, and an encoder of EuroBERT-210m's shape",
         "judge_speed.py",
-        "--rows 8000 --rounds 1 --large-rows 2000",
+        "--rows 4000 --slow-rows 500 --rounds 1 --large-rows 1000",
         "--rows 16 --rounds 1 --skip-plain --large-rows 2",
         0.25,
     ),
@@ -90,14 +91,17 @@ def run(part: Part, seconds: float, *, tiny: bool) -> tuple[str, int]:
     command = [sys.executable, str(FOLDER / part.script), *arguments.split()]
     with (
         peak_memory() as read_peak,
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=FOLDER.parent) as process,
+        # A group of its own: its processes for features hold the pipes open too.
+        subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=FOLDER.parent, start_new_session=True
+        ) as process,
     ):
         started, note, code = time.monotonic(), "", 0
         try:
             output, errors = process.communicate(timeout=seconds)
             code = process.returncode
         except subprocess.TimeoutExpired:
-            process.kill()
+            os.killpg(process.pid, signal.SIGKILL)
             output, errors = process.communicate()
             note = f"\n\nStopped after its {seconds:.0f} s."
         if code:

@@ -42,6 +42,8 @@ def test_all_parts_run_with_a_few_rows(gpu_report: ModuleType, tmp_path: Path) -
     [
         ("print('a table')", 60, 0, "a table"),
         ("import time; print('half', flush=True); time.sleep(60)", 1, 0, "Stopped after its 1 s."),
+        # A child that holds the pipes open.
+        ("import os, time; os.fork(); print('half', flush=True); time.sleep(60)", 1, 0, "Stopped after its 1 s."),
         ("raise SystemExit('no torch')", 60, 1, "no torch"),
     ],
 )
