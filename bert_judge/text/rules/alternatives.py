@@ -38,6 +38,11 @@ _SENTENCES = re.compile(r"\w{2}[.!?]\s+[A-Z]")
 # "Of, pertaining to, or resembling a tetanus" names one thing.
 _UNFINISHED = re.compile(r"\b(?:of|to|for|in|on|at|by|with|from)\Z", re.IGNORECASE)
 _CODE = re.compile(r"[=()\[\]{}]")
+_ADDRESS = re.compile(
+    r"\b(?:street|st|road|rd|avenue|ave|square|county|province|district|region|state|municipality|prefecture|department|usa?|uk|u\.s\.a?\.?"
+    r"|united (?:states|kingdom)|africa|america|asia|europe)\b",
+    re.IGNORECASE,
+)
 # Between two of them, the second one replaces the first.
 _REPLACES = re.compile(r"\W*(?:oops|no|wait|sorry|actually|rather|i mean|correction)\b", re.IGNORECASE)
 
@@ -89,7 +94,7 @@ def _look_alike(listed: str, pieces: Sequence[str], parts: Sequence[str], match:
     """Return whether the candidates could be parts of a list, rather than parts of an address, a date or a sentence."""
     lengths = [len(part.split()) for part in parts]
     if len(parts) >= MIN_UNLIKE_CANDIDATES and max(lengths) <= MAX_MEMBER_WORDS and not _CODE.search(listed):
-        return True
+        return not _ADDRESS.search(listed)
     # "April 5, 2011" has a comma within one answer.
     if max(lengths) - min(lengths) > MAX_EXTRA_WORDS or (MONTH.search(listed) and re.search(r"\d", listed)):
         return False

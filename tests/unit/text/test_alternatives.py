@@ -30,6 +30,8 @@ LISTS = [
 ]
 ANSWERS = [
     ("Where was he born?", ["Springfield"], "Springfield, Illinois, USA"),
+    ("Where was he born?", ["Springfield"], "123 Main Street, Springfield, Sangamon County, Illinois, USA"),
+    ("Where is it?", ["Lyon"], "Lyon, Rhône, Auvergne-Rhône-Alpes, France, Europe"),
     ("When was it?", ["5 April 2011"], "Tuesday, April 5, 2011"),
     ("Which countries border it?", ["Peru"], "Peru, Chile, Bolivia and Brazil"),
     ("What does water consist of?", ["hydrogen, oxygen"], "hydrogen, oxygen, carbon or iron"),

@@ -53,6 +53,7 @@ VOTERS = "Citizens who are at least 18 years old."
         ("?", "B", "B!", None, None),
         # Bounds in other words.
         ("Who?", VOTERS, "Every citizen aged eighteen or over.", "opposite", True),
+        ("Who?", VOTERS, "Citizens aged 18 and above", "opposite", True),
         ("Who?", VOTERS, "Citizens under 18", "opposite", False),
         ("Who?", VOTERS, "Citizens over 18", None, None),
         ("Who?", VOTERS, "Residents aged 18 or over", None, None),
