@@ -124,7 +124,8 @@ def test_a_killed_run_resumes_with_the_same_result(tmp_path: Path, number: signa
     uninterrupted, examples = problem(backbone)
     trainer.fit(uninterrupted, examples, SETTINGS, tmp_path / "uninterrupted")
 
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    # As many threads as in this process, see `tiny_models`: another number rounds differently.
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
     child = subprocess.Popen([sys.executable, "-c", CHILD, str(backbone), str(tmp_path / "work")], env=environment)
     deadline = time.monotonic() + 600
     while not has_checkpoint(tmp_path / "work"):
