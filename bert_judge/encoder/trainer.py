@@ -309,7 +309,7 @@ class TrainingMonitor(TrainerCallback):
         if resume.stop_requested():
             control.should_save = control.should_training_stop = True
         if control.should_save:
-            # A run that goes on from such a checkpoint could only fail.
+            # Resuming from a checkpoint with weights that are not finite could only fail.
             _check_finite(kwargs["model"], args, state)
 
     def on_log(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:

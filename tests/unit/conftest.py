@@ -1,10 +1,12 @@
-"""No test on drawn examples has a time limit, and tasks registered by one test file are unknown to the next."""
+"""Fixtures of the unit tests: no time limit on drawn examples, tasks restored after each file, and the rules by name."""
 
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
 
+from bert_judge.judges.lexical.judge import LexicalJudge
+from bert_judge.labels.judge_loading import RULES
 from bert_judge.tasks import registry
 
 settings.register_profile("untimed", deadline=None)
@@ -20,3 +22,12 @@ def restored_task_registry() -> Iterator[None]:
     for current, before in ((registry._tasks, tasks), (registry._files, files)):
         current.clear()
         current.update(before)
+
+
+@pytest.fixture(scope="module")
+def rules() -> Iterator[dict[str, LexicalJudge]]:
+    """The rules that have a name, such as `contains`."""
+    judges = {name: LexicalJudge(settings) for name, settings in RULES.items()}
+    yield judges
+    for judge in judges.values():
+        judge.close()

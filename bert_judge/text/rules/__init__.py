@@ -86,9 +86,9 @@ def decide(
     give its verdict leaves the row to the modules behind it.
 
     A number, date or option decides nothing where the answer ends with a word of correction or contrast: it may be the one that is
-    taken back ("Final answer: 43. Correction: 45."). The words of an option are no correction: "Not attempted". A number or date
-    decides nothing either where it is one of several, of which none is chosen, or a step of a calculation that is cut off. Only
-    `commitment` decides about an answer that ends with a word that withdraws it.
+    taken back ("Final answer: 43. Correction: 45."). The words of an option are no correction: "Not attempted". Nor does a number
+    or date decide where it is one of several and none is chosen, or a step of a calculation that is cut off. Only `commitment`
+    decides about an answer that ends with a word that withdraws it.
     """
     text = read_answer(question, references, candidate)
     if not references or text is None:
@@ -107,7 +107,7 @@ def decide(
 def _may_be_corrected(module: str, text: str) -> bool:
     """Return whether words of correction stand behind the stated answer, or at the end of a text that states none.
 
-    A letter may be stated several times, to further questions of the model's own, so that there the end counts always.
+    For options, the end of the text always counts: a model that goes on with further questions states several letters.
     """
     stated, is_end = _state_answer(text)
     behind = text if stated is text or module == "option" else text[text.rfind(stated) + len(stated) :]
@@ -146,7 +146,7 @@ def _decide(question: str, references: Sequence[str], text: str, allowed: Mappin
     if correct := next((decision for decision in decisions if decision and decision.correct), None):
         return correct
     if any(decision and decision.module == "name" for decision in decisions):
-        # Another name of the same person shares no word with the answer.
+        # References that share no word with the answer are other names of the same person, about which no module decides.
         words = set(normalize_words(answer))
         decisions = [
             decision

@@ -13,7 +13,7 @@ from bert_judge.text.rules.number import decide_number
 
 MAX_CHARACTERS = 300
 MIN_CANDIDATES = 3
-# So many members between commas are a list, however unlike each other.
+# From this number on, members between commas are a list even if they differ in kind.
 MIN_UNLIKE_CANDIDATES = 5
 # Candidates look alike: parts of a sentence between commas do not.
 MAX_EXTRA_WORDS = 2
@@ -37,6 +37,7 @@ _EXCLUDES = re.compile(r"/|\sor\s|\b(?:could|may|might) be\b.*\b(?:could|may|mig
 _SENTENCES = re.compile(r"\w{2}[.!?]\s+[A-Z]")
 # "Of, pertaining to, or resembling a tetanus" names one thing.
 _UNFINISHED = re.compile(r"\b(?:of|to|for|in|on|at|by|with|from)\Z", re.IGNORECASE)
+# A program, and the parts of an address, are no list.
 _CODE = re.compile(r"[=()\[\]{}]")
 _ADDRESS = re.compile(
     r"\b(?:street|st|road|rd|avenue|ave|square|county|province|district|region|state|municipality|prefecture|department|usa?|uk|u\.s\.a?\.?"
@@ -51,9 +52,9 @@ def decide_alternatives(question: str, references: Sequence[str], text: str) -> 
     """Decide against a list of at least three short candidates, of which a reference is one, or of two that exclude each other.
 
     With commas and "and" alone, the first one may be the answer and the others its place or its helpers ("Springfield, Illinois,
-    USA"), so the reference must not stand first, or there must be more of them; five are a list, however unlike. Two that
-    exclude each other are different quantities or dates, or stand behind words such as "either": "Mark Twain or Samuel Clemens" may
-    be one person.
+    USA"), so the reference must not stand first, or there must be more of them; five are a list even if they differ in kind. Two
+    that exclude each other are different quantities or dates, or stand behind words such as "either": "Mark Twain or Samuel
+    Clemens" may be one person.
     """
     answer = strip_markup(extract_final_answer(text) or text).strip().rstrip(".")
     listed = _DOUBT.sub("", answer)
@@ -104,7 +105,7 @@ def _look_alike(listed: str, pieces: Sequence[str], parts: Sequence[str], match:
 
 
 def _differ(question: str, match: str, others: Sequence[str]) -> bool:
-    """Return whether all candidates are dates or quantities, and others than the match: 5 km and 7 km, not 5 km and 5000 m."""
+    """Return whether all other candidates are dates or quantities that differ from the match: 7 km from 5 km, not 5000 m."""
     decide = decide_date if is_moment(match) else decide_number
     decisions = [decide(question, match, other) for other in others]
     return all(decision is not None and not decision.correct for decision in decisions)

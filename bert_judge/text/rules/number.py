@@ -39,7 +39,7 @@ _RANGE = re.compile(r"(?:between |from )?([$€£]?[\d.,]*\d)\s?(?:[-–—]|to|
 _PAIR = re.compile(r"-?[1-9]\d*,\d{1,2}")
 _FOOTNOTE = re.compile(r"[a-z]{3}\d{1,2}[.,]")
 _CAPITAL = re.compile(r"[A-Z][a-z]{2}")
-# A word of three letters or more that may be a number besides "one".
+# A word of three letters or more that may be a number besides "one", or the tens of one: twenty-four.
 _COUNT = re.compile(r"(?<![\w-])(?:(?!one\b)[a-z]{3,9}(?![\w-])|[a-z]{3,5}ty(?=-[a-z]))")
 # Bold text is no calculation.
 _BOLD = re.compile(r"(?<![\w*])\*\*(?=\S)([^*\n]{1,200})(?<=\S)\*\*(?![\w*])")

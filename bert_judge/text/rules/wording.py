@@ -302,7 +302,7 @@ def _compare_bounds(expected: str, given: str) -> Decision | None:
 
 
 def _words_around_bound(text: str) -> list[str]:
-    """Return the stems of what a bound is of, in order: none for "aged 18 or over"."""
+    """Return the stems of the other words, in order, without those that do not change the meaning: none for "aged 18 or over"."""
     return stem_words([word for word in normalize_words(text) if word not in _content()["around_bounds"]])
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,6 @@ import pytest
 
 from bert_judge.judges.lexical.judge import LexicalJudge
 from bert_judge.judges.protocol import Row
-from bert_judge.labels.judge_loading import RULES
 from bert_judge.text.rules import decide
 
 FOLDER = Path(__file__).parent / "data"
@@ -34,14 +33,6 @@ DECIDED: Mapping[str, float] = {
     "20-codes-versions-and-names-one-sign-apart": 0.95,
     "28-mathematics-under-the-default-judge": 0.8,
 }
-
-
-@pytest.fixture(scope="module")
-def rules() -> Iterator[dict[str, LexicalJudge]]:
-    judges = {name: LexicalJudge(settings) for name, settings in RULES.items()}
-    yield judges
-    for judge in judges.values():
-        judge.close()
 
 
 def read_rows(file: Path) -> list[dict[str, Any]]:

@@ -5,7 +5,6 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,6 @@ from bert_judge.encoder.judge_folder import CHECKSUMS
 from bert_judge.judges.bert.judge import BERTJudge
 from bert_judge.judges.lexical.judge import LexicalJudge
 from bert_judge.judges.protocol import Row
-from bert_judge.labels.judge_loading import RULES
 from bert_judge.text import TEXT_VERSION
 
 VERDICTS = yaml.safe_load((Path(__file__).parent / "general_verdicts.yaml").read_text(encoding="utf-8"))
@@ -78,14 +76,6 @@ def test_expected_verdicts(judge: BERTJudge, topic: str) -> None:
         if (score >= 0.5) != label
     ]
     assert not wrong
-
-
-@pytest.fixture(scope="module")
-def rules() -> Iterator[dict[str, LexicalJudge]]:
-    judges = {name: LexicalJudge(settings) for name, settings in RULES.items()}
-    yield judges
-    for judge in judges.values():
-        judge.close()
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
