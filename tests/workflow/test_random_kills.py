@@ -1,6 +1,6 @@
 """SIGKILL at random moments, a full disk, and two runs of one folder: afterwards, every table is that of an undisturbed run.
 
-`make test-crash` runs these; BERT_JUDGE_KILLS is the number of kills of each test, and BERT_JUDGE_SEED chooses their moments.
+`make test-slow` runs these; BERT_JUDGE_KILLS is the number of kills of each test, and BERT_JUDGE_SEED chooses their moments.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ import pandas as pd
 import pytest
 from helpers.workspace import PROJECT, Workspace
 
-KILLS = int(os.environ.get("BERT_JUDGE_KILLS", 0))
+KILLS = int(os.environ.get("BERT_JUDGE_KILLS", 1))
 SEED = int(os.environ.get("BERT_JUDGE_SEED", time.time_ns() % 100_000))
 COST = "results/cost.parquet"
-pytestmark = [pytest.mark.workflow, pytest.mark.skipif(not KILLS, reason="long; run by make test-crash")]
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 ROWS, DAY_NS = 20_000, 86_400 * 10**9
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(PROJECT)}
 # Stage of a run → a file that is there, or words in a log, once it has begun.

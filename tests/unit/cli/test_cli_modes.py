@@ -146,6 +146,7 @@ def real_judges(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["graded", "conversation", "image"])
 def test_a_real_model_grades_answers_with_a_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, real_judges: str, mode: str
@@ -162,6 +163,7 @@ def test_a_real_model_grades_answers_with_a_reason(
         assert record["score"] == pytest.approx((int(grade.split()[1]) - 1) / 9)
 
 
+@pytest.mark.slow
 def test_a_real_model_ranks_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, real_judges: str) -> None:
     monkeypatch.chdir(tmp_path)
     write(Path("a.csv"), REAL_ROWS)

