@@ -60,7 +60,7 @@ def predict(
     """Judge a single answer, or JSON lines from a pipe.
 
     Each line is an object with the keys question, references and candidate, or similar names; it is printed again with verdict,
-    score and reason.
+    score, certain and reason.
     """
     load = partial(load_judges, judge or [], threshold, policy)
     if candidate is None:
@@ -79,6 +79,7 @@ def _predict_one(candidate: str, references: Sequence[str], question: str, load:
         [label] = judge_records(judge, READ_PLAIN[judge.needs_references], [record])
         assert label is not None
         score = f" {label.score:.3f}" if label.score is not None else f": {label.reason}"
+        score += ", uncertain" if label.certain is False else ""
         echo(f"{judge.name + ': ' if len(judges) > 1 else ''}{label.verdict}{score}")
 
 

@@ -226,8 +226,8 @@ def _duplicate_names(raw: Raw) -> list[str]:
 
 
 def _column_collisions(raw: Raw) -> list[str]:
-    """Return judges whose columns `{judge}`, `{judge}_verdict` and `{judge}_outcome` collide with a column of the score tables."""
+    """Return judges whose columns, such as `{judge}` and `{judge}_verdict`, collide with a column of the score tables."""
     judges = strings(raw.get("judges", {}))
     taken = {"sample_id", "attempt", "question", "references", "candidate", "status"}
-    taken |= {f"{judge}_{column}" for judge in judges for column in ("verdict", "outcome")}
+    taken |= {f"{judge}_{column}" for judge in judges for column in ("verdict", "outcome", "certain")}
     return [f"judges.{name}: the score tables have a column of this name; choose another" for name in judges if name in taken]

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+from scipy.special import expit, logit
 
 from bert_judge import __version__, tables
 from bert_judge.config import Input
@@ -76,6 +77,20 @@ class LogitBounds:
 
 
 @dataclass(frozen=True)
+class CertainScores:
+    """Scores of a kind of answers whose verdicts are certain: incorrect up to `low`, correct from `high` on; None: never."""
+
+    __pydantic_config__ = STRICT
+    low: Annotated[float, Field(ge=0, le=1)] | None = None
+    high: Annotated[float, Field(ge=0, le=1)] | None = None
+
+    def rescale(self, slope: float, offset: float) -> CertainScores:
+        """Return the same scores after their logits were multiplied by `slope` and raised by `offset`."""
+        low, high = (None if value is None else float(expit(slope * logit(value) + offset)) for value in (self.low, self.high))
+        return CertainScores(low, high)
+
+
+@dataclass(frozen=True)
 class JudgeMetadata:
     """The content of `judge.json`; `Checkpoint.update` replaces it.
 
@@ -86,6 +101,8 @@ class JudgeMetadata:
         rules: rule module (`text.rules`) → the verdicts that it gives before trees and encoder are asked.
         rule_logit: added to the logit where another module accepts the answer, and subtracted where it rejects it.
         partial_offset: added to the calibrated logit, gives that of an at least partly correct answer; None if unknown.
+        certain_scores: kind of answers (`text.answer_kinds`) → scores whose verdicts are certain (`judges.bert.certainty`); empty
+            if not measured.
         pairwise: the weight of a tie, `log_nu`, of a pairwise judge; empty for other judges.
         version: of a published judge, such as v1; empty for others.
         languages: ISO 639-1 codes of the languages it was trained on; empty if unknown.
@@ -101,6 +118,7 @@ class JudgeMetadata:
     rules: dict[str, list[Literal["correct", "incorrect"]]] = field(default_factory=dict)
     rule_logit: Annotated[float, Field(ge=0)] = 0.0
     partial_offset: Annotated[float, Field(ge=0)] | None = None
+    certain_scores: dict[str, CertainScores] = field(default_factory=dict)
     backbone: str = ""
     backbone_revision: str = ""
     spec: dict[str, Any] = field(default_factory=dict)

@@ -14,6 +14,7 @@ from scipy import sparse
 from bert_judge import tables
 from bert_judge.evaluation.score_tables import MODEL, Groups
 from bert_judge.judges.protocol import NOT_ATTEMPTED
+from bert_judge.statistics.accuracy_range import MAX_UNCERTAIN
 from bert_judge.statistics.bootstrap import Floats, percentile_bounds, ratio, resample_totals
 from bert_judge.statistics.intervals import (
     adjust_holm,
@@ -78,6 +79,11 @@ def is_attempted(frame: pd.DataFrame, judge: str) -> NDArray[np.bool_]:
     return (frame[f"{judge}_outcome"] != NOT_ATTEMPTED).to_numpy(dtype=bool)
 
 
+def is_uncertain(frame: pd.DataFrame, judge: str) -> NDArray[np.bool_]:
+    """Return of which verdicts a judge says that they are uncertain, shape (rows,); of one without a claim, none."""
+    return frame[f"{judge}_certain"].eq(False).fillna(False).to_numpy(dtype=bool)
+
+
 def resample_accuracies(matrix: AnswerMatrix, frame: pd.DataFrame, judges: Sequence[str]) -> dict[str, Floats]:
     """Compute the accuracy of each model under each judge, as observed and in each resample of the questions.
 
@@ -107,27 +113,31 @@ def model_pairs_table(groups: Groups, judges: Sequence[str]) -> pd.DataFrame:
 
     Models are compared on the answers (question and attempt) that both gave. The interval is a bootstrap over questions. The
     exact test counts the questions on which either model has more correct answers: with one answer per question that is McNemar's
-    test. All pairs of a group under one judge are one family for Holm's adjustment.
+    test. All pairs of a group under one judge are one family for Holm's adjustment. Where a judge is uncertain of more than
+    `MAX_UNCERTAIN` of the verdicts on one of the two, the difference has a range, see `statistics.accuracy_range`.
     """
     rows: list[dict[str, Any]] = []
     for (level, group), frame in groups.items():
         matrix = AnswerMatrix.from_frame(frame)
         answered = matrix.fill(np.ones(len(frame)))
         for judge in judges:
-            pairs = mark_significant(_compare_pairs(matrix, matrix.fill(is_correct(frame, judge)), answered))
+            verdicts = (matrix.fill(values(frame, judge)) for values in (is_correct, is_uncertain))
+            pairs = mark_significant(_compare_pairs(matrix, *verdicts, answered))
             rows += [{"level": level, "task": group, "judge": judge, **pair} for pair in pairs]
     return pd.DataFrame(rows, columns=tables.MODEL_PAIRS.names)
 
 
 def mark_significant(pairs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Add `p_holm` and `significant` to the comparisons of one family: `p_value`, and `low` and `high` of the difference."""
+    """Add `p_holm` and `significant` to the comparisons of one family: `p_value`, and `low` and `high` of the difference; with
+    `range_low` and `range_high`, if the judge may be uncertain."""
     adjusted = adjust_holm([pair["p_value"] for pair in pairs])
-    significant = is_significant(adjusted, [pair["low"] for pair in pairs], [pair["high"] for pair in pairs])
+    bounds = ([pair.get(name, np.nan) for pair in pairs] for name in ("low", "high", "range_low", "range_high"))
+    significant = is_significant(adjusted, *bounds)
     columns = zip(pairs, adjusted.tolist(), significant.tolist(), strict=True)
     return [{**pair, "p_holm": p, "significant": is_different} for pair, p, is_different in columns]
 
 
-def _compare_pairs(matrix: AnswerMatrix, correct: Floats, answered: Floats) -> list[dict[str, Any]]:
+def _compare_pairs(matrix: AnswerMatrix, correct: Floats, uncertain: Floats, answered: Floats) -> list[dict[str, Any]]:
     order = np.argsort(-correct.sum(axis=0) / answered.sum(axis=0), kind="stable")
     pairs = []
     for rank, better in enumerate(order[:-1]):
@@ -136,6 +146,7 @@ def _compare_pairs(matrix: AnswerMatrix, correct: Floats, answered: Floats) -> l
         differences = matrix.sum_by_question((correct[:, [better]] - correct[:, opponents]) * both_answered)
         sizes = matrix.sum_by_question(both_answered)
         p_values = sign_test_p((differences > 0).sum(axis=0), (differences < 0).sum(axis=0))
+        range_low, range_high = _difference_range(correct, uncertain, both_answered, better, opponents)
         for index, opponent in enumerate(opponents):
             shared = sizes[:, index] > 0
             sums, rows = differences[shared, index], sizes[shared, index]
@@ -146,11 +157,31 @@ def _compare_pairs(matrix: AnswerMatrix, correct: Floats, answered: Floats) -> l
                     "n": int(rows.sum()),
                     "questions": int(shared.sum()),
                     **mean_of_clusters(sums, rows).columns("difference"),
+                    "range_low": range_low[index],
+                    "range_high": range_high[index],
                     "p_value": float(p_values[index]) if shared.any() else np.nan,
                     "min_detectable_effect": min_detectable_effect(sums, rows),
                 }
             )
     return pairs
+
+
+def _difference_range(
+    correct: Floats, uncertain: Floats, both_answered: Floats, model: np.intp, others: NDArray[np.intp]
+) -> tuple[Floats, Floats]:
+    """Return the lowest and highest difference of a model and each other one if uncertain verdicts may be wrong, shape (others,).
+
+    NaN where at most `MAX_UNCERTAIN` of the verdicts on either model are uncertain.
+    """
+    counts = both_answered.sum(axis=0)
+    low, high = correct * (1 - uncertain), np.maximum(correct, uncertain)
+    lowest, highest = (
+        ratio(((first[:, [model]] - second[:, others]) * both_answered).sum(axis=0), counts)
+        for first, second in ((low, high), (high, low))
+    )
+    shares = [ratio((uncertain[:, columns] * both_answered).sum(axis=0), counts) for columns in ([model], others)]
+    is_open = np.maximum(*shares) > MAX_UNCERTAIN
+    return np.where(is_open, lowest, np.nan), np.where(is_open, highest, np.nan)
 
 
 def rank_shifts_table(groups: Groups, judges: Sequence[str], reference: str | None) -> pd.DataFrame:

@@ -61,12 +61,12 @@ def build_scores(spec: Mapping[str, Any], candidates: Path, labels: Mapping[str,
 
 
 def load_verdicts(scores: Sequence[Path], judges: Sequence[str], answer_features: bool = False) -> pd.DataFrame:
-    """Read several score tables: `MODEL`, `TASK`, `sample_id`, `attempt`, then score, verdict and outcome of each judge.
+    """Read several score tables: `MODEL`, `TASK`, `sample_id`, `attempt`, then score, verdict, outcome and certain of each judge.
 
     Rows are sorted by task, model, sample_id and attempt, so that the order of the files does not matter. `answer_features`: add
     the columns `ANSWER_FEATURES`.
     """
-    columns = [name for judge in judges for name in (judge, f"{judge}_verdict", f"{judge}_outcome")]
+    columns = [name for judge in judges for name in (judge, *(f"{judge}_{name}" for name in ("verdict", "outcome", "certain")))]
     frames = []
     for path in scores:
         model, task = identify_table(path)
@@ -74,6 +74,7 @@ def load_verdicts(scores: Sequence[Path], judges: Sequence[str], answer_features
         for judge in judges:
             for name, categories in ((f"{judge}_verdict", tables.VERDICTS), (f"{judge}_outcome", tables.OUTCOMES)):
                 frame[name] = pd.Categorical(frame[name], categories=categories)
+            frame[f"{judge}_certain"] = frame[f"{judge}_certain"].astype("boolean")
         if answer_features:
             frame = pd.concat([frame, _read_answer_features(path)], axis=1)
         frames.append(frame.assign(**{MODEL: model, TASK: task}))
@@ -152,7 +153,7 @@ def _group_by(frame: pd.DataFrame, level: str, values: pd.Series) -> Iterator[Gr
 
 
 def _read_labels(path: Path, *, model: str, judge: str, candidates: pd.DataFrame, candidates_path: Path) -> pd.DataFrame:
-    labels = _read_columns(path, tables.LABELS, {*KEY, "model", "judge", "score", "verdict", "outcome"}).astype(
+    labels = _read_columns(path, tables.LABELS, {*KEY, "model", "judge", "score", "verdict", "outcome", "certain"}).astype(
         {"sample_id": object}
     )
     _check_constant(labels, "model", model, path)
@@ -166,7 +167,7 @@ def _read_labels(path: Path, *, model: str, judge: str, candidates: pd.DataFrame
         raise InputError(f"{path}: no label for {row} of {candidates_path} ({len(unlabelled)} such rows); {remedy}")
     if len(unknown := joined[joined["_merge"] == "right_only"]):
         raise InputError(f"{path}: {_describe_row(unknown)} is not in {candidates_path} ({len(unknown)} such rows); {remedy}")
-    names = {"score": judge, "verdict": f"{judge}_verdict", "outcome": f"{judge}_outcome"}
+    names = {"score": judge, "verdict": f"{judge}_verdict", "outcome": f"{judge}_outcome", "certain": f"{judge}_certain"}
     return labels[[*KEY, *names]].rename(columns=names)
 
 

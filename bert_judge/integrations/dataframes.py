@@ -18,13 +18,14 @@ from bert_judge.labels.judging import judge_records
 from bert_judge.runtime.errors import InputError
 
 Table = TypeVar("Table", pd.DataFrame, pa.Table)
-ADDED = {"verdict": pa.string(), "outcome": pa.string(), "score": pa.float64(), "reason": pa.string()}
+ADDED = {"verdict": pa.string(), "outcome": pa.string(), "score": pa.float64(), "certain": pa.bool_(), "reason": pa.string()}
 # Columns that `predict_batch` appends, in the notation of Spark's schemas.
-SPARK_SCHEMA = "verdict string, outcome string, score double, reason string"
+SPARK_SCHEMA = "verdict string, outcome string, score double, certain boolean, reason string"
 
 
 def predict_batch(table: Table, judge: str | None = None, columns: Mapping[str, str] | None = None) -> Table:
-    """Return the rows of a table with the columns verdict, outcome, score (None if invalid) and reason appended.
+    """Return the rows of a table with the columns verdict, outcome, score (None if invalid), certain (None: no
+    claim, see `judges.protocol.Label`) and reason appended.
 
     The verdict on a row does not depend on the other rows, so batches may have any size; some thousand rows keep a CPU busy.
 

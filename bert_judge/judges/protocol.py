@@ -58,6 +58,8 @@ class Label:
         is_attempted: whether the answer attempts the question; None until `labels.judging` or the judge itself has told.
         decided_by: part of the judge that decided, such as a rule module or the judge of a cascade; None if it has no parts.
         flags: what a program should know of the row: `EMPTY_FLAG`, or one of `text.languages.UNFAMILIAR_FLAGS`.
+        certain: whether such verdicts of the judge were measured to be wrong in at most 10%; None: the judge makes no claim,
+            because that was not measured.
     """
 
     verdict: str
@@ -71,6 +73,7 @@ class Label:
     is_attempted: bool | None = None
     decided_by: str | None = None
     flags: tuple[str, ...] = ()
+    certain: bool | None = None
 
     @property
     def outcome(self) -> str:
@@ -110,7 +113,7 @@ def decided(score: float, threshold: float = 0.5, **details: object) -> Label:
 
 def empty_answer(aspects: Mapping[str, float] | None = None) -> Label:
     """Return the label of an empty answer."""
-    return decided(0.0, reason=EMPTY_ANSWER, flags=(EMPTY_FLAG,), aspects=aspects)
+    return decided(0.0, reason=EMPTY_ANSWER, flags=(EMPTY_FLAG,), aspects=aspects, certain=True)
 
 
 # Columns of a label in a table.

@@ -36,7 +36,7 @@ CHUNK_ROWS, SHARD_ROWS = 4096, 256
 # Disagreements of judges that are shown.
 NUM_SUREST = 5
 # Columns per judge, which are the names of attributes of a label.
-ADDED_COLUMNS = ("verdict", "outcome", "score", "reason")
+ADDED_COLUMNS = ("verdict", "outcome", "score", "certain", "reason")
 # Returns the group that a record counts in, such as the category of its question.
 GroupReader = Callable[[Record], str]
 # Called after each shard with the fraction of the work that is done, and the number of newly judged rows over all judges.

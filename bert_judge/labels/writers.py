@@ -15,8 +15,9 @@ from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import sheets
 from bert_judge.tables.readers.rows import Chunk, RowFile
 
-# New column → a value per row: texts, or numbers if the name ends in `score` or `rank`; None is null.
+# New column → a value per row, of the type for the end of its name, else a text; None is null.
 NewColumns = Mapping[str, Sequence[Any]]
+TYPES = {"score": pa.float64(), "rank": pa.float64(), "certain": pa.bool_()}
 
 
 @contextmanager
@@ -26,7 +27,7 @@ def open_writer(source: RowFile, path: Path, new: Sequence[str]) -> Iterator[Cal
         with pq.ParquetFile(source.path) as file:
             schema = file.schema_arrow
         for name in new:
-            schema = schema.append(pa.field(name, pa.float64() if name.endswith(("score", "rank")) else pa.string()))
+            schema = schema.append(pa.field(name, next((TYPES[end] for end in TYPES if name.endswith(end)), pa.string())))
         with pq.ParquetWriter(path, schema, compression="zstd") as parquet:
             yield partial(_write_batch, parquet, schema)
         return

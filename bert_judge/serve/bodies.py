@@ -119,6 +119,9 @@ class LabelBody(BaseModel):
         description="The verdict, or not_attempted: the answer declines, is empty or was cut before it answers."
     )
     score: float | None = Field(description="Probability of being correct, 0 to 1; null if invalid.")
+    certain: bool | None = Field(
+        description="Whether such verdicts were measured to be wrong in at most 10%; null: the judge makes no claim."
+    )
     reason: str | None = Field(description="Why the verdict is invalid, or how it was reached.")
     raw: str | None = Field(description="The judge's own output or uncalibrated score.")
     aspects: dict[str, float] | None = Field(description="Grades on each aspect, from a judge that gives some.")

@@ -138,15 +138,19 @@ def adjust_holm(p_values: ArrayLike) -> Floats:
     return adjusted
 
 
-def is_significant(p_adjusted: ArrayLike, low: ArrayLike, high: ArrayLike) -> NDArray[np.bool_]:
+def is_significant(
+    p_adjusted: ArrayLike, low: ArrayLike, high: ArrayLike, range_low: ArrayLike = math.nan, range_high: ArrayLike = math.nan
+) -> NDArray[np.bool_]:
     """Decide which differences are significant, any shape: the one rule of all tables and of the report.
 
     The paired test, adjusted for the other pairs of its family, has p < 0.05, and the 95% interval of the difference excludes 0.
     The interval matters only with several answers to a question: there, the sign test counts the questions that favour a model,
-    and may point to the one with the lower mean. NaN is not significant.
+    and may point to the one with the lower mean. NaN is not significant. Nor is a difference whose range over uncertain verdicts
+    (`statistics.accuracy_range`) contains 0; NaN: it has no such range.
     """
     p, lowest, highest = (np.asarray(values, dtype=float) for values in (p_adjusted, low, high))
-    return (p < 1 - CONFIDENCE) & ((lowest > 0) | (highest < 0))
+    may_reverse = (np.asarray(range_low, dtype=float) <= 0) & (np.asarray(range_high, dtype=float) >= 0)
+    return (p < 1 - CONFIDENCE) & ((lowest > 0) | (highest < 0)) & ~may_reverse
 
 
 def rank_correlation(first: ArrayLike, second: ArrayLike) -> float:

@@ -156,7 +156,8 @@ VERDICTS: tuple[str, ...] = VALUES["verdicts"]
 
 
 def scores_schema(judges: Iterable[str]) -> Schema:
-    """Return the schema of a score table: the candidate's row, then `{judge}`, `{judge}_verdict`, `{judge}_outcome` per judge."""
+    """Return the schema of a score table: the candidate's row, then `{judge}`, and `{judge}_verdict`, `_outcome` and
+    `_certain` per judge."""
     names = ("sample_id", "attempt", "question", "references", "candidate", "status")
     columns = [column for column in SCHEMAS["candidates"].columns if column.name in names]
     for judge in judges:
@@ -164,8 +165,9 @@ def scores_schema(judges: Iterable[str]) -> Schema:
             Column(judge, pa.float64(), f"score by {judge}; null when invalid", nullable=True, bounds=(0.0, 1.0)),
             Column(f"{judge}_verdict", pa.string(), f"verdict by {judge}", allowed=VALUES["verdicts"]),
             Column(f"{judge}_outcome", pa.string(), f"outcome by {judge}", allowed=VALUES["outcomes"]),
+            Column(f"{judge}_certain", pa.bool_(), f"whether {judge} is certain; null: no claim", nullable=True),
         ]
-    return Schema("scores", 2, ("sample_id", "attempt"), tuple(columns))
+    return Schema("scores", 3, ("sample_id", "attempt"), tuple(columns))
 
 
 # --- files ---

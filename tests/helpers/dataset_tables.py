@@ -38,7 +38,7 @@ def write_pair(folder: Path, model: str, task: str, rows: list[tuple[str, str, s
     tables.write(frame.assign(reason="of the answer"), paths[0], tables.CANDIDATES, {})
     frame["outcome"] = frame["verdict"]
     frame["reason"] = frame["verdict"].map({"invalid": "unsure"})
-    frame = frame.assign(truncated=False, aspects=None, decided_by=None, flags=None)
+    frame = frame.assign(truncated=False, aspects=None, decided_by=None, certain=None, flags=None)
     # In another order, since tables are joined by id.
     tables.write(frame.iloc[::-1], paths[1], tables.LABELS, {})
     return paths

@@ -20,7 +20,10 @@ def write_scores(
     candidates: list[str] | None = None,
     status: str = "ok",
 ) -> Path:
-    """A score table; `verdicts` holds per judge one letter per question: correct, incorrect, not attempted or x for invalid."""
+    """A score table; `verdicts` holds per judge one letter per question: correct, incorrect, not attempted or x for invalid.
+
+    Capitals are uncertain verdicts; without any, the judge makes no claim.
+    """
     count = len(next(iter(verdicts.values())))
     frame = pd.DataFrame(
         {
@@ -31,10 +34,15 @@ def write_scores(
             "status": status,
         }
     )
-    for judge, letters in verdicts.items():
+    for judge, cased_letters in verdicts.items():
+        letters = cased_letters.lower()
+        has_claim = letters != cased_letters
         frame[judge] = pd.Series([SCORE[letter] for letter in letters], dtype=float)
         frame[f"{judge}_verdict"] = [VERDICT[letter] for letter in letters]
         frame[f"{judge}_outcome"] = [OUTCOME.get(letter, VERDICT[letter]) for letter in letters]
+        frame[f"{judge}_certain"] = pd.Series(
+            [letter.islower() if has_claim else None for letter in cased_letters], dtype="boolean"
+        )
     frame = pd.concat([frame.assign(attempt=attempt) for attempt in range(attempts)], ignore_index=True)
     frame["references"] = frame["references"].astype(object)
     path = folder / model / f"{task}.parquet"

@@ -33,7 +33,7 @@ def compare(folder: Path, engine: str, **variables: str) -> None:
     run(ROOT / "examples" / f"{engine}_scores.py", "answers.parquet", "scored", "general", folder=folder, **variables)
     expected = pd.read_parquet(folder / "expected.parquet")
     scored = pd.read_parquet(folder / "scored").sort_values("id", ignore_index=True)
-    assert list(scored.columns) == [*table.columns, "verdict", "outcome", "score", "reason"]
+    assert list(scored.columns) == [*table.columns, "verdict", "outcome", "score", "certain", "reason"]
     assert scored["id"].tolist() == table["id"].tolist() and scored["candidate"].tolist() == table["candidate"].tolist()
     assert scored["verdict"].tolist() == expected["verdict"].tolist()
     assert set(scored["verdict"]) == {"correct", "incorrect", "invalid"}

@@ -22,12 +22,14 @@ from bert_judge.encoder.encoding import closest_references
 from bert_judge.encoder.inference import EncoderOutput, Engine
 from bert_judge.encoder.judge_folder import CHECKSUMS, TREES_FILE, find_folder, resolve_checkpoint, write_checksums
 from bert_judge.judges.bert import BertJudgeConfig, stacker
+from bert_judge.judges.bert.certainty import ANY_KIND, fit_own_certain_scores, is_certain
 from bert_judge.judges.bert.trees import Trees
 from bert_judge.judges.protocol import BACKEND, Label, Row, decided, empty_answer
 from bert_judge.runtime import hardware
 from bert_judge.runtime.errors import InputError
 from bert_judge.statistics.metrics import classification_metrics
 from bert_judge.text import TEXT_VERSION
+from bert_judge.text.answer_kinds import answer_kind
 from bert_judge.text.answer_text import normalize_inputs
 from bert_judge.text.features import FeatureExtractor, is_truncated
 from bert_judge.text.languages import UNFAMILIAR_FLAGS, unfamiliar_text
@@ -312,6 +314,7 @@ class BERTJudge:
         return decided(
             score,
             self.threshold,
+            certain=self._is_certain(row, score, decided_by),
             truncated=truncated,
             prompt_tokens=tokens,
             raw=json.dumps({"raw_score": raw_score}) if tokens else None,
@@ -319,6 +322,15 @@ class BERTJudge:
             decided_by=decided_by,
             flags=(UNFAMILIAR_FLAGS[unfamiliar],) if unfamiliar else (),
         )
+
+    def _is_certain(self, row: Row, score: float, decided_by: str) -> bool | None:
+        """See `Label.certain`; measured for calibrated scores of the policy `strict`, and for the rule modules that decide."""
+        if not self.checkpoint.metadata.certain_scores or not self.calibrated or self.policy != STRICT:
+            return None
+        if decided_by not in (ENCODER, FEATURES):
+            return True
+        kind = answer_kind(row.question, row.references, row.candidate)
+        return is_certain(self.checkpoint.metadata.certain_scores, kind, score, is_correct=score >= self.threshold)
 
     def fit(
         self,
@@ -362,7 +374,13 @@ class BERTJudge:
         self._prior = metadata.stacker
         is_familiar = not any(unfamiliar_text(text, metadata.languages) for text in texts.candidates)
         languages = metadata.languages if is_familiar else []
-        uncalibrated: dict[str, Any] = {"temperature": 1.0, "stacker": None, "logit_bounds": None, "partial_offset": None}
+        uncalibrated: dict[str, Any] = {
+            "temperature": 1.0,
+            "stacker": None,
+            "logit_bounds": None,
+            "partial_offset": None,
+            "certain_scores": {},
+        }
         self.checkpoint.update(**uncalibrated, languages=languages, version="", text_version=TEXT_VERSION)
         return statistics
 
@@ -408,6 +426,8 @@ class BERTJudge:
         if (lenient_labels := stacker.find_lenient_labels(labels)) is not None:
             self.checkpoint.update(partial_offset=stacker.fit_partial_offset(combined, lenient_labels))
         scores = expit(combined)
+        certain_scores = fit_own_certain_scores(zip(*texts, strict=True), scores, labels, texts.questions, self.threshold)
+        self.checkpoint.update(certain_scores=certain_scores)
         return {**classification_metrics(labels, scores, self.threshold), **components}, scores
 
     def recalibrate(
@@ -436,10 +456,14 @@ class BERTJudge:
         weights = metadata.stacker or StackerWeights(1 / metadata.temperature, 0.0, 0.0)
         scaled = {"rule_logit": slope * metadata.rule_logit, "partial_offset": partial_offset}
         self.checkpoint.update(stacker=weights.rescale(slope, offset), **scaled, version="", text_version=TEXT_VERSION)
+        certain_scores = {kind: values.rescale(slope, offset) for kind, values in metadata.certain_scores.items()}
         before = classification_metrics(labels, prediction.scores, self.threshold)
         scores = prediction.scores.copy()
         distinct, codes = np.unique(np.asarray(questions, object), return_inverse=True)
         scores[rows] = stacker.cross_validate_recalibration(logits, y, codes[rows])
+        texts = _normalize(questions, references, candidates)
+        own = fit_own_certain_scores(zip(*texts, strict=True), scores, labels, texts.questions, self.threshold)
+        self.checkpoint.update(certain_scores=own | certain_scores | {kind: own[kind] for kind in own if kind != ANY_KIND})
         return {
             **classification_metrics(labels, scores, self.threshold),
             **{"accuracy_before": before["accuracy"], "ece_before": before["ece"]},

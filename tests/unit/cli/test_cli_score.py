@@ -65,7 +65,7 @@ def test_every_input_column_is_untouched_and_verdicts_stand_behind(tmp_path: Pat
     assert [row["verdict"] for row in after] == VERDICTS
     assert [row["reason"] for row in after] == REASONS
     assert [row["score"] for row in after][:2] == ([1.0, 0.0] if ending != "csv" else ["1.0", "0.0"])
-    assert list(after[0])[-4:] == ["verdict", "outcome", "score", "reason"]
+    assert list(after[0])[-5:] == ["verdict", "outcome", "score", "certain", "reason"]
     # Nothing is left of the work.
     assert sorted(file.name for file in tmp_path.iterdir()) == [f"answers.{ending}", f"answers.scored.{ending}"]
 
@@ -131,7 +131,9 @@ def test_several_judges_have_columns_of_their_own(tmp_path: Path) -> None:
     write(tmp_path / "a.jsonl", ROWS[:2])
     result = run("score", "a.jsonl", "-j", "contains", "-j", "exact_match", "--prefix", "x.")
     assert [name for name in read(tmp_path / "a.scored.jsonl")[0] if name.startswith("x.")] == [
-        f"x.{judge}_{name}" for judge in ("contains", "exact_match") for name in ("verdict", "outcome", "score", "reason")
+        f"x.{judge}_{name}"
+        for judge in ("contains", "exact_match")
+        for name in ("verdict", "outcome", "score", "certain", "reason")
     ]
     lines = [line.split() for line in result.stdout.splitlines() if line.startswith(("│ contains", "│ exact_match"))]
     assert len(lines) == 4 and {line[3] for line in lines} == {"a", "b"}
@@ -607,8 +609,8 @@ def test_predict_answers_a_pipe_line_by_line() -> None:
     lines = [{"gold": "Größe", "response": "die GRÖSSE? Größe!", "n": 1}, {"answer": "b", "candidate": "a"}]
     result = run("predict", "-j", "contains", stdin="".join(json.dumps(line) + "\n\n" for line in lines))
     assert [json.loads(line) for line in result.stdout.splitlines()] == [
-        lines[0] | {"verdict": "correct", "outcome": "correct", "score": 1.0, "reason": "full_text"},
-        lines[1] | {"verdict": "incorrect", "outcome": "incorrect", "score": 0.0, "reason": "full_text"},
+        lines[0] | {"verdict": "correct", "outcome": "correct", "score": 1.0, "certain": None, "reason": "full_text"},
+        lines[1] | {"verdict": "incorrect", "outcome": "incorrect", "score": 0.0, "certain": None, "reason": "full_text"},
     ]
 
 

@@ -94,10 +94,10 @@ def test_a_workbook_is_copied_with_verdicts(tmp_path: Path) -> None:
     workbook = openpyxl.load_workbook(tmp_path / "a.scored.xlsx")
     assert workbook["Notes"]["A1"].value == "kept"
     assert [[cell.value for cell in row] for row in workbook["Answers"].iter_rows(min_row=2)] == [
-        ["question", "reference", "response", "length", "verdict", "outcome", "score", "reason"],
-        ["Capital?", "Paris", "Paris", "=LEN(C3)", "correct", "correct", 1, "identical"],
-        [None] * 8,
-        ["=A3", "Goethe", "Schiller", None, "incorrect", "incorrect", 0, "full_text"],
+        ["question", "reference", "response", "length", "verdict", "outcome", "score", "certain", "reason"],
+        ["Capital?", "Paris", "Paris", "=LEN(C3)", "correct", "correct", 1, None, "identical"],
+        [None] * 9,
+        ["=A3", "Goethe", "Schiller", None, "incorrect", "incorrect", 0, None, "full_text"],
     ]
 
 
@@ -108,10 +108,10 @@ def test_a_markdown_table_is_written_with_verdicts(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text(text, "utf-8")
     assert CliRunner().invoke(app, ["score", str(tmp_path / "a.md"), "--judge", "contains"]).exit_code == 0
     assert (tmp_path / "a.scored.md").read_text("utf-8").splitlines() == [
-        "| question | reference | response | verdict | outcome | score | reason |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
-        "| Which? | a \\| b | a \\| b | correct | correct | 1.0 | identical |",
-        "| And? | c<br>d | e | incorrect | incorrect | 0.0 | full_text |",
+        "| question | reference | response | verdict | outcome | score | certain | reason |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| Which? | a \\| b | a \\| b | correct | correct | 1.0 |  | identical |",
+        "| And? | c<br>d | e | incorrect | incorrect | 0.0 |  | full_text |",
     ]
 
 

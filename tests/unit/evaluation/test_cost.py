@@ -26,6 +26,7 @@ def labels(path: Path, judge: str, tokens: list[tuple[int | None, int | None]], 
         score=None,
         aspects=None,
         decided_by=None,
+        certain=None,
         flags=None,
     )
     table = path / "results" / "labels" / judge / "m" / "t.parquet"

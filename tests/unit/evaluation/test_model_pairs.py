@@ -18,15 +18,23 @@ from bert_judge.statistics import intervals
 
 
 def verdicts(judge: str = "judge", **letters: str) -> pd.DataFrame:
-    """Build a frame of verdicts: model → one letter per question, a space for no answer; `/` separates attempts."""
+    """Build a frame of verdicts: model → one letter per question, a space for no answer; `/` separates attempts, and capitals are
+    uncertain verdicts."""
     rows = [
-        {MODEL: model, TASK: "sums", "sample_id": f"s{question:05}", "attempt": attempt, f"{judge}_verdict": VERDICT[letter]}
+        {
+            MODEL: model,
+            TASK: "sums",
+            "sample_id": f"s{question:05}",
+            "attempt": attempt,
+            f"{judge}_verdict": VERDICT[letter.lower()],
+            f"{judge}_certain": letter.islower(),
+        }
         for model, texts in letters.items()
         for attempt, text in enumerate(texts.split("/"))
         for question, letter in enumerate(text)
         if letter != " "
     ]
-    return pd.DataFrame(rows, columns=[MODEL, TASK, "sample_id", "attempt", f"{judge}_verdict"])
+    return pd.DataFrame(rows, columns=[MODEL, TASK, "sample_id", "attempt", f"{judge}_verdict", f"{judge}_certain"])
 
 
 def table(frame: pd.DataFrame) -> pd.DataFrame:
@@ -63,6 +71,31 @@ def test_one_answer_per_question_gives_mcnemar_of_statsmodels_and_holm() -> None
 def test_significance_needs_the_adjusted_test_and_the_interval() -> None:
     p, low, high = [0.001, 0.001, 0.04, 0.06, math.nan], [0.1, -0.3, -0.01, 0.05, math.nan], [0.3, -0.1, 0.3, 0.2, math.nan]
     assert intervals.is_significant(p, low, high).tolist() == [True, True, False, False, False]
+
+
+def test_a_reversed_order_of_uncertain_verdicts_is_not_significant() -> None:
+    """The judge calls 20 of 100 answers of `worse` correct and 10 of `better`, and is uncertain of most of the others."""
+    worse, better = "c" * 20 + "i" * 80, "c" * 10 + "I" * 70 + "i" * 20
+    [row] = table(verdicts(worse=worse, better=better)).itertuples()
+    assert (row.model, row.p_holm < 0.05, row.significant) == ("worse", True, False)
+    # 20 to 20% and 10 to 80%: the difference is between -60 and 10 points.
+    assert (row.range_low, row.range_high) == pytest.approx((-0.6, 0.1))
+    [certain] = table(verdicts(worse=worse, better=better.lower())).itertuples()
+    assert certain.significant and math.isnan(certain.range_low) and math.isnan(certain.range_high)
+
+
+def test_a_difference_that_holds_over_the_range_is_significant() -> None:
+    """90 certainly correct answers against at most 60."""
+    [row] = table(verdicts(a="c" * 90 + "i" * 10, b="c" * 30 + "I" * 30 + "i" * 40)).itertuples()
+    assert (row.range_low, row.range_high) == pytest.approx((0.3, 0.6)) and row.significant
+
+
+def test_the_range_counts_the_answers_that_both_gave() -> None:
+    """Of 50 shared answers `b` has 20 uncertain ones; 50 others are not compared. Up to a fifth of uncertain verdicts, no range."""
+    [row] = table(verdicts(a="c" * 50, b="I" * 20 + "i" * 30 + "C" * 50)).itertuples()
+    assert (row.n, row.range_low, row.range_high) == (50, pytest.approx(0.6), 1)
+    [few] = table(verdicts(a="c" * 50, b="I" * 10 + "i" * 40)).itertuples()
+    assert math.isnan(few.range_low) and few.significant
 
 
 def test_holm_adjustment_by_hand() -> None:

@@ -47,6 +47,7 @@ def write(folder: Path, name: str, tokens: tuple[int, int] | None, seconds: floa
         status="ok",
         reason=None,
         decided_by=None,
+        certain=None,
         flags=None,
         judge="j",
         verdict="correct",

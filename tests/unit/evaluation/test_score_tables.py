@@ -47,6 +47,7 @@ def labels(judge: str, verdicts: dict[str, str], model: str = "ada") -> pd.DataF
             "completion_tokens": None,
             "aspects": None,
             "decided_by": None,
+            "certain": None,
             "flags": None,
         }
     )
@@ -79,7 +80,7 @@ def test_rows_are_joined_by_id_not_by_position(build):
     assert scores["references"].tolist() == [["a", "那里"], ["b", "那里"], ["c", "那里"]]
     assert identify_table(path) == ("ada", "capitals")
     assert tables.provenance(path)["revisions"] == {"ada": "rev1", "strict": "rev2", "bert": "rev2"}
-    columns = ["sample_id", "attempt", "bert", "bert_verdict", "bert_outcome", "(model)", "(task)"]
+    columns = ["sample_id", "attempt", "bert", "bert_verdict", "bert_outcome", "bert_certain", "(model)", "(task)"]
     assert load_verdicts([path], ["bert"]).columns.tolist() == columns
 
 

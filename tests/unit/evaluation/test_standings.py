@@ -43,6 +43,16 @@ def test_attempted_answers_and_their_accuracy(tmp_path):
     assert standings.loc[("task", "strict"), columns].tolist() == pytest.approx([1 / 4, 2 / 4, 1 / 2, 2 / 6])
 
 
+def test_uncertain_verdicts_open_a_range_of_the_accuracy(tmp_path):
+    files = [write_scores(tmp_path, "ada", "maths", {"gold": "cccciiiiii", "strict": "cCiIIixiii"})]
+    standings = run(files, tmp_path)["standings"].set_index(["level", "judge"])
+    columns = ["accuracy", "certain", "range_low", "range_high"]
+    # Two answers are called correct, one of them uncertainly; two of eight others are uncertain.
+    assert standings.loc[("task", "strict"), columns].tolist() == pytest.approx([0.2, 0.7, 0.1, 0.4])
+    # A judge that makes no claim has no range.
+    assert standings.loc[("task", "gold"), columns].isna().tolist() == [False, True, True, True]
+
+
 def run(files, tmp_path, spec=SPEC) -> dict[str, pd.DataFrame]:
     build_standings(spec, files, tmp_path)
     return {name: tables.read(tmp_path / f"{name}.parquet", schema) for name, schema in SCHEMAS.items()}

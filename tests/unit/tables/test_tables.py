@@ -41,7 +41,7 @@ def label_frame(**columns: Any) -> pd.DataFrame:
     )
     frame["outcome"] = frame["verdict"]
     more = {"score": [1.0, None], "reason": None, "raw": None, "truncated": False, "prompt_tokens": None, "completion_tokens": None}
-    return frame.assign(**more, aspects=None, decided_by=None, flags=None).assign(**columns)
+    return frame.assign(**more, aspects=None, decided_by=None, certain=None, flags=None).assign(**columns)
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:

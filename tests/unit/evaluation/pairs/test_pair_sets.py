@@ -155,7 +155,7 @@ def answers(folder: Path, model: str, texts: list[str], verdicts: list[str] | No
         raw=None,
         truncated=False,
     )
-    labels = labels.assign(prompt_tokens=None, completion_tokens=None, aspects=None, decided_by=None, flags=None)
+    labels = labels.assign(prompt_tokens=None, completion_tokens=None, aspects=None, decided_by=None, certain=None, flags=None)
     labels.loc[labels["verdict"] == "invalid", "score"] = None
     tables.write(labels, folder / f"{model}-gold.parquet", tables.LABELS, {})
     return folder / f"{model}.parquet", folder / f"{model}-gold.parquet"

@@ -1,0 +1,99 @@
+"""Which verdicts a judge is certain of: scores of a kind of answers whose verdicts were wrong in at most 10%.
+
+The scores are selected on labelled answers that the judge was not trained on. For each kind and verdict, the answers are taken in
+the order of their scores, the surest first, as long as the lower 95% bound of the share of right verdicts is at least 90% (fixed-
+sequence testing; Bauer, 1991; "learn then test", Angelopoulos et al., 2021). The bound is Clopper and Pearson's for the effective
+number of answers: those of one source (or to one question) err together, so they count less than as many independent ones.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bert_judge.encoder.checkpoint import CertainScores
+from bert_judge.statistics.intervals import proportion_lower_bound
+from bert_judge.text.answer_kinds import answer_kind
+
+MAX_ERROR = 0.1
+# The surest answers of a kind, which are tested first, and the step to the next test.
+FIRST_ROWS, STEP_ROWS = 40, 10
+# A kind with fewer rows shares the scores of `ANY_KIND`, in a judge that is trained on a user's labels.
+MIN_KIND_ROWS = 100
+# In place of a kind: for kinds of answers without scores of their own.
+ANY_KIND = "any"
+
+
+def fit_certain_scores(
+    kinds: Sequence[str], scores: ArrayLike, labels: ArrayLike, clusters: ArrayLike, threshold: float = 0.5
+) -> dict[str, CertainScores]:
+    """Select the scores per kind whose verdicts are certain.
+
+    Args:
+        kinds: of the answers (`text.answer_kinds.KINDS`), shape (n,).
+        scores: in [0, 1], of answers that the judge was not trained on, shape (n,).
+        labels: at least 0.5 for a correct answer, shape (n,).
+        clusters: answers with equal values may err together, such as those of a source, shape (n,).
+        threshold: lowest score of a correct answer.
+
+    Returns:
+        Kind → scores, for the kinds that occur; without certain verdicts both are None.
+    """
+    kind, score, groups = np.asarray(kinds, object), np.asarray(scores, float), np.asarray(clusters, object)
+    is_correct = np.asarray(labels, float) >= 0.5
+    certain = {}
+    for name in dict.fromkeys(kind.tolist()):
+        low, high = (kind == name) & (score < threshold), (kind == name) & (score >= threshold)
+        certain[name] = CertainScores(
+            _last_certain(-score[low], ~is_correct[low], groups[low], -1),
+            _last_certain(score[high], is_correct[high], groups[high], 1),
+        )
+    return certain
+
+
+def fit_own_certain_scores(
+    texts: Iterable[tuple[str, Sequence[str], str]],
+    scores: ArrayLike,
+    labels: ArrayLike,
+    questions: Sequence[str],
+    threshold: float,
+) -> dict[str, CertainScores]:
+    """Select the scores on the held-out rows of a training: per kind with enough of them, and over all rows as `ANY_KIND`.
+
+    Args:
+        texts: question, references and answer of each row, of length n; the other arguments as `fit_certain_scores`.
+        questions: rows with equal ones may err together, shape (n,).
+    """
+    kinds = [answer_kind(*row) for row in texts]
+    counts = Counter(kinds)
+    by_kind = fit_certain_scores(kinds, scores, labels, questions, threshold)
+    pooled = fit_certain_scores([ANY_KIND] * len(kinds), scores, labels, questions, threshold)
+    return {kind: value for kind, value in by_kind.items() if counts[kind] >= MIN_KIND_ROWS} | pooled
+
+
+def _last_certain(sureness: np.ndarray, right: np.ndarray, clusters: np.ndarray, sign: int) -> float | None:
+    """Return `sign` times the lowest sureness down to which the verdicts are certain; None if no verdict is."""
+    order = np.argsort(-sureness, kind="stable")
+    lowest = None
+    for size in range(FIRST_ROWS, len(order) + STEP_ROWS, STEP_ROWS):
+        rows = order[:size]
+        # Equal scores have the same verdict.
+        rows = order[: np.searchsorted(-sureness[order], -sureness[rows[-1]], side="right")]
+        _, bound = proportion_lower_bound(right[rows], clusters[rows])
+        if bound < 1 - MAX_ERROR:
+            break
+        lowest = sign * float(sureness[rows[-1]])
+    return lowest
+
+
+def is_certain(certain_scores: Mapping[str, CertainScores], kind: str, score: float, *, is_correct: bool) -> bool | None:
+    """Return whether a verdict is certain; None if that was not measured."""
+    if not certain_scores:
+        return None
+    scores = certain_scores.get(kind) or certain_scores.get(ANY_KIND) or CertainScores()
+    if is_correct:
+        return scores.high is not None and score >= scores.high
+    return scores.low is not None and score <= scores.low
