@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bert_judge.cli.terminal import log
-from bert_judge.importers import column_names
+from bert_judge.importers import column_names, label_columns
 from bert_judge.importers.answers import RecordReader, make_column_reader
 from bert_judge.importers.companion_files import CompanionFiles, JoiningReader
 from bert_judge.importers.frameworks import FRAMEWORKS, PLAIN_COLUMNS, AnswerFile
+from bert_judge.tables.readers import values
 from bert_judge.tables.readers.rows import RowFile
 
 
@@ -47,11 +48,13 @@ def make_reader(
 
     required = column_names.REQUIRED if needs_references else ("candidate",)
     detected = column_names.detect_columns(file, source.columns, columns, required, sample=source.sample, remedy=remedy)
-    if labels := column_names.verdict_columns(source.columns, detected, source.sample):
+    if labels := label_columns.verdict_columns(source.columns, detected, source.sample):
         detected.setdefault("label", labels[0])
+        if label_columns.are_grade_letters(labels[0], [values.get_cell(record, labels[0]) for record in source.sample]):
+            log(f"{file}: {labels[0]!r} holds the letters of SimpleQA: A is correct, B incorrect, C not attempted")
     roles = [f"{role}: {column!r}" for role, column in detected.items()]
     log("; ".join(roles if "model" in detected else [*roles, "model: no column"]))
-    for column, cell in column_names.unread_labels(source.columns, detected, source.sample):
+    for column, cell in label_columns.unread_labels(source.columns, detected, source.sample):
         log(f"{file}: the column {column!r} is not read as labels, because {str(cell)!r} is no verdict")
     labels_name = (
         f"the column {detected['label']!r}" if "label" in detected else f"the marks in the column {detected['candidate']!r}"

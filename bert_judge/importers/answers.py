@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from bert_judge.importers import options as option_lists
-from bert_judge.importers.column_names import MARK, OPTION, are_marked, reference_separator
+from bert_judge.importers.column_names import ALIASES, MARK, OPTION, are_marked, reference_separator
+from bert_judge.importers.label_columns import GRADE_LETTERS, are_grade_letters
 from bert_judge.tables import question_stem
 from bert_judge.tables.readers import values
 from bert_judge.tables.readers.rows import Record
@@ -31,7 +32,7 @@ _CHECKS: tuple[tuple[Callable[[str, str], bool], str, str], ...] = (
         "give the final answers alone if verdicts seem wrong",
     ),
     (
-        lambda _, text: bool(re.match(r"\s*[\[{]\s*['\"]", text)) and not isinstance(values.parse_literal(text), str),
+        lambda _, text: bool(re.match(r"\s*\[\s*['\"]", text)) and isinstance(values.parse_literal(text), list),
         "look like lists written as texts",
         "write several references as a list",
     ),
@@ -97,6 +98,7 @@ def make_column_reader(
         is_conversation: a question begins with the turns before it, see `values.parse_conversation`.
     """
     labels = {role.removeprefix(OPTION): column for role, column in columns.items() if role.startswith(OPTION)}
+    roles_of_aliases = [role for role in columns if role.startswith(ALIASES)]
 
     def cells_of(role: str) -> list[Any]:
         return [cell for record in sample if (cell := values.get_cell(record, columns.get(role, ""))) is not None]
@@ -113,7 +115,7 @@ def make_column_reader(
         return option_lists.parse_option_cell(cell_of(record, "choices"))
 
     cells = [cell for cell in cells_of("references") if not (isinstance(cell, str) and not cell.strip())]
-    literals = [cell for cell in cells if _is_literal(cell)]
+    literals = [cell for cell in cells if _is_literal(cell) and _is_decoded(cell)]
     are_literals = len(literals) == len(cells) > 0
     # PopQA's are lists spelled as JSON. Among other texts, a list may also be the answer to a question about code.
     if literals and not is_csv and (are_literals or not any(map(_is_literal, cells_of("candidate")))):
@@ -122,7 +124,10 @@ def make_column_reader(
         log.warning("%s references are lists written as texts, e.g. %.60s; each member is read as a reference", share, literals[0])
     # Exports of traces write both as objects.
     are_literals = are_literals and all(map(_is_literal, cells_of("candidate")))
+    # Where answers are objects among others, so are references.
+    keeps_objects = not are_literals and any(map(_is_object, cells_of("candidate")))
     has_marks = are_marked(cells_of("candidate"))
+    has_grade_letters = are_grade_letters(columns.get("label", ""), cells_of("label"))
     separator = reference_separator(columns.get("references", ""), sample)
     index_base = option_lists.find_index_base([(cell_of(record, "references"), options_of(record)) for record in sample], is_csv)
 
@@ -134,13 +139,16 @@ def make_column_reader(
             question, references = option_lists.apply_options(question, references, options, index_base)
         if separator and isinstance(values.parse_literal(references), str):
             references = references.split(separator)
-        candidate, label = cell_of(record, "candidate"), _optional(values.parse_label, cell_of(record, "label"), None)
+        candidate, label = cell_of(record, "candidate"), cell_of(record, "label")
+        label = GRADE_LETTERS.get(label) if has_grade_letters else _optional(values.parse_label, label, None)
         if has_marks and (mark := MARK.match(str(candidate))):
             candidate = _MARK_REASON.sub("", candidate[mark.end() :])
             label = {"PASS": 1.0, "FAIL": 0.0}.get(mark[1]) if label is None else label
-        aliases: list[str] = _optional(lambda cell: values.parse_texts(cell, is_csv=True), cell_of(record, "aliases"), [])
+        texts = values.parse_texts(references, is_csv and not (keeps_objects and _is_object(references)))
+        for role in roles_of_aliases:
+            texts += _optional(lambda cell: values.parse_texts(cell, is_csv=True), cell_of(record, role), [])
         return make_answers(
-            [*values.parse_texts(references, is_csv), *aliases],
+            texts,
             values.parse_answers(_unwrap(candidate) if are_literals else candidate),
             needs_references=needs_references,
             question=question,
@@ -155,6 +163,15 @@ def make_column_reader(
 def _is_literal(cell: Any) -> bool:
     """Return whether a cell is a list or object written as a text."""
     return isinstance(cell, str) and values.parse_alternatives(cell) != cell
+
+
+def _is_object(cell: Any) -> bool:
+    return isinstance(cell, str) and isinstance(values.parse_literal(cell), Mapping)
+
+
+def _is_decoded(cell: str) -> bool:
+    """Return whether a text in brackets holds references, unlike the call of a tool."""
+    return values.parse_texts(cell, is_csv=True) != values.parse_texts(cell)
 
 
 def _unwrap(cell: Any) -> Any:

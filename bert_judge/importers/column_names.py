@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bert_judge.importers.name_words import (
+from bert_judge.importers.label_columns import are_grades, are_verdicts, grader_columns, nested_columns
+from bert_judge.runtime.errors import InputError
+from bert_judge.tables.readers import values
+from bert_judge.tables.readers.name_words import (
     has_role_words,
     has_usual_name,
     is_ambiguous,
@@ -19,8 +22,6 @@ from bert_judge.importers.name_words import (
     split_words,
     vocabulary,
 )
-from bert_judge.runtime.errors import InputError
-from bert_judge.tables.readers import values
 from bert_judge.tables.readers.rows import Record
 from bert_judge.tables.readers.values import get_cell
 
@@ -32,19 +33,12 @@ REQUIRED = ("references", "candidate")
 OPTIONAL = ("model", "task", "choices", "label", "rationale")
 # What a user can do about a role where no option names its column, see `detect_columns`.
 RENAME = "rename it to {}".format
-# Role of a column with one option; the letter follows.
-OPTION = "option "
+# Role of a column with one option; the letter follows. Role of further references; of several columns, a number follows.
+OPTION, ALIASES = "option ", "aliases"
 EXAMPLE_CHARACTERS = 30
 # The grade before promptfoo's answers, `[PASS] (1.00)`.
 MARK = re.compile(r"\[(PASS|FAIL|ERROR)\](?:\s+\(\d+\.\d\d(?:,[^)\n]*)?\)(?=\n|$))?\s*")
 _OPTION_COLUMN = re.compile(r"(?:(?:option|choice|op|ending|answer)[\s_-]?)([a-j]|\d)|([A-J])", re.IGNORECASE)
-# The output of a grader: points, a mark, or a text or JSON that begins with a score.
-_GRADE = re.compile(
-    r"[\W_]*(?:(?:final|overall|total)\W+)?(?:score|grade|rating|points?|marks?|verdict|judge?ment|is_correct|correct)[\"'*]*\s*[:=].*"
-    r"|\{.*[\"'](?:score|grade|rating|verdict|is_correct|correct)[\"']\s*:.*"
-    r"|\d+(?:[.,]\d+)?\s*(?:/|out of|of|von)\s*\d+.*|\d+(?:[.,]\d+)?\s*(?:%|points?|punkte?|pts?\.?)",
-    re.IGNORECASE | re.DOTALL,
-)
 
 
 @dataclass(frozen=True)
@@ -129,7 +123,7 @@ def detect_columns(
         # First within the columns without a role.
         without_role = [name for name in table.columns if name not in detected.values()]
         not_named = [name for name in table.columns if name not in user_columns.values()]
-        if not (nested := _nested_columns(without_role, sample) or _nested_columns(not_named, sample)):
+        if not (nested := nested_columns(without_role, sample) or nested_columns(not_named, sample)):
             listed = ", ".join(map(table.describe, table.columns[:40]))
             raise InputError(f"{path}: cannot tell which column holds the {missing[0]}; {remedy(missing[0])}; available: {listed}")
         rest = [name for name in table.columns if name not in {column.rpartition(".")[0] for column in nested}]
@@ -148,16 +142,29 @@ def _detect(table: _Table) -> dict[str, str]:
     detected = _match_names(table)
     columns, sample = table.columns, table.sample
     # CommonsenseQA's are in the question.
-    nested = _nested_columns([detected["question"]] if "question" in detected else [], sample)
+    nested = nested_columns([detected["question"]] if "question" in detected else [], sample)
     if "choices" not in detected and (options := [name for name in nested if has_usual_name(name, "choices")]):
         detected["choices"] = options[0]
     if "choices" not in detected:
         detected |= _option_columns([name for name in columns if name not in detected.values()])
     _add_fallbacks(table, detected)
-    if aliases := next((name for name in columns if has_role_words(name, "aliases") and name not in detected.values()), None):
-        detected.setdefault("aliases", aliases)
+    if "references" not in detected and "references" in table.required:
+        # FreshQA's answer_0 to answer_9.
+        numbered = {role: name for role, name in detected.items() if role.startswith(OPTION) and split_words(name) == ("answer",)}
+        for number, role in enumerate(numbered):
+            detected[f"{ALIASES} {number}" if number else "references"] = detected.pop(role)
+    aliases = [name for name in columns if name not in detected.values() and _holds_aliases(table, name)]
+    detected |= {f"{ALIASES} of {name}" if number else ALIASES: name for number, name in enumerate(aliases)}
     _check_rivals(table, detected)
     return detected
+
+
+def _holds_aliases(table: _Table, name: str) -> bool:
+    """Return whether a column holds further references; under a less sure name, "other answers", only lists do."""
+    return has_role_words(name, "aliases") or (
+        has_role_words(name, "further_references")
+        and any(isinstance(values.parse_literal(cell), list) for cell in table.cells(name))
+    )
 
 
 def _match_names(table: _Table) -> dict[str, str]:
@@ -182,7 +189,7 @@ def _match_names(table: _Table) -> dict[str, str]:
         column = next(iter(matching), None)
         if role == "references" and column and column.casefold().endswith("label") and any(map(is_ambiguous, columns)):
             # A label next to an answer may be an annotator's verdict.
-            column = None if _are_verdicts(table.cells(column)) else column
+            column = None if are_verdicts(table.cells(column)) else column
         if column and (role != "rationale" or column in others):
             matched[role] = column
     return matched
@@ -223,10 +230,10 @@ def _matching_columns(table: _Table, role: str, columns: Sequence[str], matched:
 def _drop_grades(table: _Table, columns: Sequence[str], matched: Mapping[str, str]) -> list[str]:
     """Return the columns without those of a grader's output, if another may hold the answer."""
     references = matched.get("references")
-    if references is None or _are_grades(table.cells(references)):
+    if references is None or are_grades(table.cells(references)):
         return list(columns)
     named = [name for name in columns if has_usual_name(name, "candidate") or has_role_words(name, "candidate")]
-    graded = [name for name in named if _are_grades(table.cells(name))]
+    graded = [name for name in named if are_grades(table.cells(name))]
     others = [name for name in named if name not in graded]
     others += [name for name in table.columns if is_ambiguous(name) and name not in matched.values()]
     if graded and others:
@@ -281,7 +288,7 @@ def _repeats(cell: Any, references: Any) -> bool:
 def _find_row_object(table: _Table, outer: Mapping[str, str]) -> dict[str, str] | None:
     """Return the columns of a row in one object next to its grade, as in tests of graders: `input: {input, output, expected}`."""
     for name in table.columns:
-        members = _nested_columns([name], table.sample)
+        members = nested_columns([name], table.sample)
         is_row = normalize(name) in [*vocabulary()["folders"]["row"], *vocabulary()["folders"]["input"]]
         if not is_row or not members or name in table.user_columns.values():
             continue
@@ -293,15 +300,16 @@ def _find_row_object(table: _Table, outer: Mapping[str, str]) -> dict[str, str] 
 
 
 def _holds_verdicts(table: _Table, column: str | None) -> bool:
-    return column is not None and column not in table.user_columns.values() and _are_verdicts(table.cells(column))
+    return column is not None and column not in table.user_columns.values() and are_verdicts(table.cells(column))
 
 
 def _find_nested_model(columns: Sequence[str], sample: Sequence[Record]) -> str | None:
     """Return the only key of objects that names a model, e.g. `metadata.model`."""
+    of_graders = grader_columns(columns, sample)
     names = [
         name
-        for name in _nested_columns(columns, sample)
-        if has_usual_name(name, "model") and may_have_role(name, "model", ()) and isinstance(get_cell(sample[0], name), str)
+        for name in nested_columns(columns, sample)
+        if has_usual_name(name, "model") and name not in of_graders and isinstance(get_cell(sample[0], name), str)
     ]
     return names[0] if len({get_cell(sample[0], name) for name in names}) == 1 else None
 
@@ -316,29 +324,6 @@ def _check_conflicts(table: _Table, detected: Mapping[str, str]) -> None:
             raise InputError(f"{table.path}: the column {column!r} cannot hold both {role} and {other}; {table.remedy(role)}")
 
 
-def verdict_columns(columns: Sequence[str], detected: Mapping[str, str], sample: Sequence[Record]) -> list[str]:
-    """Return the columns that hold verdicts, by name and values, and have no role."""
-    named = _label_columns(columns, detected)
-    return [name for name in named if _are_verdicts([get_cell(row, name) for row in sample])]
-
-
-def unread_labels(columns: Sequence[str], detected: Mapping[str, str], sample: Sequence[Record]) -> list[tuple[str, Any]]:
-    """Return the columns that a person would expect to be read as labels, with a cell that is no verdict."""
-    unread = []
-    for name in _label_columns(columns, detected):
-        cells = [get_cell(row, name) for row in sample]
-        odd = [cell for cell in cells if not _is_readable_label(cell)]
-        if odd and (normalize(name) in vocabulary()["sure_verdicts"] or len(odd) < len(list(filter(None, cells)))):
-            unread.append((name, odd[0]))
-    return unread
-
-
-def _label_columns(columns: Sequence[str], detected: Mapping[str, str]) -> list[str]:
-    # A column `score` is rather that of another judge.
-    names = {*vocabulary()["names"]["label"], *vocabulary()["verdicts"]} - {"score"}
-    return [name for name in columns if normalize(name) in names and name not in detected.values()]
-
-
 def are_marked(cells: Sequence[Any]) -> bool:
     """Return whether all cells begin with promptfoo's mark."""
     return bool(cells) and all(isinstance(cell, str) and MARK.match(cell) for cell in cells)
@@ -348,13 +333,6 @@ def reference_separator(references: str, sample: Sequence[Record]) -> str | None
     """Return what separates the references in a text: ";" in the CSV file of TruthfulQA, else None."""
     names = {normalize(name) for record in sample[:1] for name in record}
     return ";" if normalize(references) == "correct_answers" and "incorrect_answers" in names else None
-
-
-def _nested_columns(columns: Sequence[str], sample: Sequence[Record]) -> list[str]:
-    """Return the dotted names of the members of columns of objects."""
-    cells = [(name, get_cell(record, name)) for name in columns for record in sample]
-    members = (f"{name}.{key}" for name, cell in cells if isinstance(cell, Mapping) for key in cell if "." not in key)
-    return list(dict.fromkeys(members))
 
 
 def _holds_answers(cells: Sequence[Any]) -> bool:
@@ -381,35 +359,12 @@ def _find_fallback(table: _Table, role: str, names: Sequence[str], detected: Map
         is_index = "index" in normalize(column) or "idx" in normalize(column)
         has_options = any(known_role == "choices" or known_role.startswith(OPTION) for known_role in detected)
         # One number per option, as in TruthfulQA.
-        if any(isinstance(cell, list) and _are_verdicts(cell) for cell in cells):
+        if any(isinstance(cell, list) and are_verdicts(cell) for cell in cells):
             continue
-        if not has_options and (is_index or _are_verdicts(cells)):
+        if not has_options and (is_index or are_verdicts(cells)):
             continue
         return column
     return None
-
-
-def _are_verdicts(cells: Sequence[object]) -> bool:
-    return all(map(_is_readable_label, cells)) and any(values.parse_label(cell) is not None for cell in cells)
-
-
-def _is_readable_label(cell: object) -> bool:
-    try:
-        values.parse_label(cell)
-    except values.UnreadableCell:
-        return False
-    return True
-
-
-def _are_grades(cells: Sequence[Any]) -> bool:
-    """Return whether all cells are numbers, verdicts, or texts that begin with one."""
-    texts = [str(cell).strip() for cell in cells if not isinstance(cell, list | Mapping)]
-    return bool(texts) and len(texts) == len(cells) and all(map(_is_grade, texts))
-
-
-def _is_grade(text: str) -> bool:
-    first = re.split(r"[.,:;!\n–—]", text, maxsplit=1)[0]
-    return _is_readable_label(first) or values.to_float(text) == values.to_float(text) or bool(_GRADE.fullmatch(text))
 
 
 def _option_columns(columns: Sequence[str]) -> dict[str, str]:

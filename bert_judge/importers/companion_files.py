@@ -4,7 +4,7 @@ BERT-as-a-Judge writes `{folder}/{task}/{model}/candidates.json`, a list of answ
 references come from a second file in the same order; a judge's `scores.json`, a list in the same order, becomes the column `label`.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
@@ -20,6 +20,8 @@ from bert_judge.tables.readers.values import get_path
 
 T = TypeVar("T")
 ID_COLUMNS = ("custom_id", "question_id", "sample_id", "example_id", "instance_id", "id", "qid", "uid")
+# Words of other names of ids: `problem_id`, `idx`.
+_KEY_WORDS = frozenset({"id", "ids", "uid", "uuid", "idx", "index", "key", "number", "no"})
 # No column of a file.
 _NO_ANSWER = "\0"
 
@@ -75,12 +77,9 @@ class JoiningReader:
             path, source.columns, columns or {}, ("candidate",), sample=sample, remedy=remedy
         )
         self.references, companion = references, open_rows(references)
-        own_ids, ids = _find_ids(source.columns), _find_ids(companion.columns)
-        shared = next(filter(ids.get, own_ids), None)
-        keys = (self.columns.get("question"), _detect_reference_columns(companion).get("question"))
-        if own_ids and ids:
-            keys = (own_ids[shared], ids[shared]) if shared else (next(iter(own_ids.values())), next(iter(ids.values())))
-        key, other_key = keys
+        reference_columns = _detect_reference_columns(companion)
+        keys = _find_keys(source, companion, {*self.columns.values(), *reference_columns.values()})
+        key, other_key = keys or (self.columns.get("question"), reference_columns.get("question"))
         if key is None or other_key is None:
             raise InputError(f"{path}: shares neither ids nor questions with {references}; add a column `id` to both")
         self.key, self.other_key = key, other_key
@@ -118,6 +117,34 @@ def _find_ids(columns: Sequence[str]) -> dict[str, str]:
     """Return usual name → column for the columns of ids."""
     names = {column_names.normalize(name): name for name in reversed(columns)}
     return {name: names[name] for name in ID_COLUMNS if name in names}
+
+
+def _find_keys(source: RowFile, companion: RowFile, with_role: Collection[str]) -> tuple[str, str] | None:
+    """Return the columns of ids in both files, or None.
+
+    First those with the same usual name, then the only column of both whose values are unique in the second file and name rows
+    of it in the first, then usual names that differ.
+    """
+    own_ids, ids = _find_ids(source.columns), _find_ids(companion.columns)
+    if shared := next(filter(ids.get, own_ids), None):
+        return own_ids[shared], ids[shared]
+    names = {column_names.normalize(name): name for name in companion.columns if name not in with_role}
+    pairs = [(own, other) for own in source.columns if own not in with_role and (other := names.get(column_names.normalize(own)))]
+    joining = [(own, other) for own, other in pairs if _are_keys(_keys_in(source, own), _keys_in(companion, other))]
+    if named := [pair for pair in joining if _KEY_WORDS.intersection(column_names.normalize(pair[0]).split("_"))]:
+        joining = named
+    if len(joining) == 1:
+        return joining[0]
+    return (next(iter(own_ids.values())), next(iter(ids.values()))) if own_ids and ids else None
+
+
+def _keys_in(source: RowFile, column: str) -> list[str]:
+    cells = [values.get_cell(record, column) for record in source.sample]
+    return [_parse_key(cell) for cell in cells] if all(isinstance(cell, str | int) for cell in cells) else []
+
+
+def _are_keys(own: Sequence[str], others: Sequence[str]) -> bool:
+    return bool(own) and len(set(others)) == len(others) and not set(own).isdisjoint(others)
 
 
 def _detect_reference_columns(source: RowFile) -> dict[str, str]:

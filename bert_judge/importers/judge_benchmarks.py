@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from bert_judge.importers.answers import Answer, no_reference_error
-from bert_judge.importers.name_words import has_role_words, has_usual_name
 from bert_judge.tables.readers import values
+from bert_judge.tables.readers.name_words import has_role_words, has_usual_name
 from bert_judge.tables.readers.rows import Record, open_rows
 from bert_judge.tables.readers.values import get_path
 
@@ -180,7 +180,7 @@ def _answers(record: Record) -> list[Any]:
 
 def _list_of(record: Record, role: str) -> list[Any]:
     """Return the texts of a column with this role, if it holds several."""
-    cells = [cell for name, cell in record.items() if has_usual_name(name, role)]
+    cells = [cell for name, cell in record.items() if has_usual_name(name, role) or has_role_words(name, role)]
     return next((cell for cell in cells if isinstance(cell, list) and all(isinstance(text, str) for text in cell)), [])
 
 

@@ -15,12 +15,12 @@ from typing import Any
 import pyarrow as pa
 
 from bert_judge.importers.answers import Answer, make_answers, parse_question
-from bert_judge.importers.name_words import has_role_words, has_usual_name, is_ambiguous
 from bert_judge.importers.options import letter_options
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import json_documents, values
 from bert_judge.tables.readers.containers import sniff
 from bert_judge.tables.readers.limits import check_archive
+from bert_judge.tables.readers.name_words import has_role_words, has_usual_name, is_ambiguous
 from bert_judge.tables.readers.rows import LocatedRecord, Record, open_rows
 from bert_judge.tables.readers.values import SkippedRecord, get_path
 

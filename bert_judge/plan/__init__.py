@@ -91,9 +91,18 @@ def resolve_paths(raw: Mapping[str, Any], files: Sequence[str | Path]) -> dict[s
         for name, entry in block.items() if isinstance(block, dict) else ():
             if isinstance(entry, dict) and isinstance(path := entry.get("path"), str):
                 folder = Path(data) if isinstance(data, str) else config_files.origin(files, [*section, name, "path"], path)
-                entry["path"] = str(folder.absolute() / Path(path).expanduser())
+                entry["path"] = _from_working_folder(folder.absolute() / Path(path).expanduser())
     task_files = resolved.get("task_files")
     if isinstance(task_files, list) and all(isinstance(path, str) for path in task_files):
         folder = config_files.origin(files, ["task_files"], task_files)
         resolved["task_files"] = [os.path.relpath(folder / Path(path).expanduser()) for path in task_files]
     return resolved
+
+
+def _from_working_folder(path: Path) -> str:
+    """Return a path below the working folder relative to it.
+
+    Snakemake 9.27 compares the paths of inputs as texts: with absolute ones, a folder that is moved or copied is out of date.
+    """
+    is_below = ".." not in path.parts and path.is_relative_to(Path.cwd())
+    return str(path.relative_to(Path.cwd()) if is_below else path)

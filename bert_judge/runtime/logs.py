@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 
 from bert_judge.runtime.errors import InputError, describe_missing
@@ -27,6 +28,12 @@ CONTROLS = {
     if chr(code) not in "\n\t"
 }
 log = logging.getLogger(__name__)
+
+
+@lru_cache(maxsize=1024)
+def log_once(logger: logging.Logger, line: str) -> None:
+    """Log a decision about a file, which is read several times, as a warning once per process."""
+    logger.warning("%s", line)
 
 
 def escape_controls(text: str) -> str:

@@ -182,9 +182,12 @@ def _sniff(path: Path, format: str | None, version: tuple[int, int]) -> Containe
     first = "\t" if plain.name.suffix.lower() == ".tsv" else ","
     fits = {delimiter: _fit(text, delimiter, is_whole) for delimiter in sorted(_DELIMITERS, key=lambda mark: mark != first)}
     delimiter = max(fits, key=lambda mark: fits[mark][:2] if fits[mark][1] > 1 else (0.0, 0))
-    if ending is None and fits[delimiter][1] < 2:
+    _, width, skip_spaces, titles = fits[delimiter]
+    if ending is None and width < 2:
         raise InputError(f"{path}: unknown file format; give a parquet, CSV or JSON file with a row per answer")
-    return Container(path, "csv", encoding, magic, delimiter, fits[delimiter][2])
+    if titles:
+        log.warning("%s: the line above the header is not read: %.60r", path, lines[0].strip())
+    return Container(path, "csv", encoding, magic, delimiter, skip_spaces, titles)
 
 
 def _is_workbook(path: Path) -> bool:
@@ -253,12 +256,22 @@ def _detect_format(text: str, ending: str | None, is_whole: bool) -> str:
     return "json" if is_last and (holds_rows or ending == "json") and ending != "jsonl" else "jsonl"
 
 
-def _fit(text: str, delimiter: str, is_whole: bool) -> tuple[float, int, bool]:
-    """Return how well a delimiter fits: share of the rows that are as wide as the header, its width, and `skip_spaces`."""
+def _fit(text: str, delimiter: str, is_whole: bool) -> tuple[float, int, bool, int]:
+    """Return how well a delimiter fits: share of the rows that are as wide as the header, its width, `skip_spaces`, and the number
+    of rows above the header."""
     skip_spaces = bool(re.search(rf'{re.escape(delimiter)}[ \t]+"(?!")', text)) and delimiter != "\t"
     rows = list(islice(csv.reader(StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=skip_spaces), _SNIFFED_ROWS))
-    rows = [row for row in (rows if is_whole or len(rows) == _SNIFFED_ROWS else rows[:-1] or rows) if row]
-    if not rows:
-        return 0.0, 0, False
-    width = len(rows[0])
-    return sum(len(row) == width for row in rows) / len(rows), width, skip_spaces
+    rows = rows if is_whole or len(rows) == _SNIFFED_ROWS else rows[:-1] or rows
+    titles = _count_titles(rows)
+    width = next((len(row) for row in rows[titles:] if row), 0)
+    rows = [row for row in rows if row]
+    # Titles fit no delimiter, so that one without them is preferred.
+    return sum(len(row) == width for row in rows) / max(len(rows), 1), width, skip_spaces, titles
+
+
+def _count_titles(rows: list[list[str]]) -> int:
+    """Return the number of rows before a table of several columns in which only the first cell is filled, as in FreshQA's sheet."""
+    start = next((number for number, row in enumerate(rows) if sum(map(bool, row)) > 1), 0)
+    are_titles = any(map(any, rows[:start])) and not any(any(row[1:]) for row in rows[:start])
+    table = [row for row in rows[start:] if row]
+    return start if are_titles and len(table) > 1 and len(set(map(len, table))) == 1 else 0

@@ -1,24 +1,39 @@
 """The members of JSON documents. A document is read as a whole, unlike JSON lines, which may have any size (`rows`)."""
 
 import json
+import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.logs import log_once
 from bert_judge.tables.readers.containers import Container, sniff, translate_errors
 from bert_judge.tables.readers.limits import too_large, unpacked_limit, value_limit
+from bert_judge.tables.readers.name_words import has_role_words, has_usual_name, is_ambiguous, may_have_role
 from bert_judge.tables.readers.values import get_path, is_message
+
+log = logging.getLogger(__name__)
 
 # Markers in `top_level_keys`: the document is a list; its first member is a text.
 LIST, TEXT = "[]", "''"
 # Members of a list whose keys count.
 HEAD_MEMBERS = 64
 _SPACE = re.compile(r"[ \t\r\n]*")
+# Names of lists that are no results, and of those that repeat some of them.
+_EXAMPLES = re.compile(r"few_?shot|shots$|example|exemplar|demonstration|demos?$", re.IGNORECASE)
+_FAILURES = re.compile(r"fail|error|wrong|incorrect|mistake|misse[sd]|bad_?case", re.IGNORECASE)
 # Location in the file, for error messages, and the value.
 Members = Iterator[tuple[str, Any]]
+
+
+class Group(NamedTuple):
+    """Rows in one place of a document, with their locations."""
+
+    name: str
+    rows: list[tuple[str, Any]]
 
 
 def load(path: Path) -> list[Any]:
@@ -83,8 +98,9 @@ def iterate_rows(path: Path) -> Members:
     """Yield location and value of each row of a document.
 
     Rows are the documents of a file of several, or the members of a list, of an object of objects by id (which becomes `id`), or of
-    those of these in an object that have the longest text, with others of the same keys, e.g. one per task. Columns, as pandas
-    writes them (`orient` of `columns`, `list` or `split`), are rows too.
+    those of these in an object that have the longest text, with others of the same keys, e.g. one per task (`_join_groups`). An
+    object with a question, a reference and an answer is a row, whatever lists it holds. Columns, as pandas writes them (`orient`
+    of `columns`, `list` or `split`), are rows too. Rows without a model get that of the document.
     """
     documents = load(path)
     document = documents[0]
@@ -95,10 +111,66 @@ def iterate_rows(path: Path) -> Members:
     if {"columns", "data"} <= document.keys():
         return _split_rows(path, document)
     are_columns = all(isinstance(cells, dict) and all(key.isdecimal() for key in cells) for cells in document.values())
-    if are_columns or not (groups := _row_groups(document)):
+    if are_columns or _role_names(document) or not (groups := _row_groups("", document)):
         return _column_rows(document)
-    first = max(groups, key=_longest_text)[0][1] if len(groups) > 1 else groups[0][0][1]
-    return (row for group in groups if group[0][1].keys() == first.keys() for row in group)
+    return _add_model(path, document, _join_groups(path, groups))
+
+
+def _role_names(value: Any) -> frozenset[str]:
+    """Return the keys of an object that hold a question, references and an answer as texts or numbers; empty without all three."""
+    if not isinstance(value, dict):
+        return frozenset()
+    names = [name for name, cell in value.items() if isinstance(cell, str | int | float) and not isinstance(cell, bool)]
+    questions, references, answers = (
+        {name for name in names if has_usual_name(name, role) or has_role_words(name, role)}
+        for role in ("question", "references", "candidate")
+    )
+    others = (references | answers | set(filter(is_ambiguous, names))) - questions
+    return frozenset(questions | others) if questions and len(others) > 1 else frozenset()
+
+
+def _join_groups(path: Path, groups: list[Group]) -> Members:
+    """Yield the rows of the group with the longest text and of those like it; a log line names them if there are several.
+
+    Groups are alike if they have the same keys, or the same keys of question, references and answer. Examples of a prompt are no
+    results. A group whose rows all occur in a larger one, e.g. of failures, is left out.
+    """
+    results = [group for group in groups if not _EXAMPLES.search(group.name)] or groups
+    first = max(results, key=lambda group: (not _FAILURES.search(group.name), _longest_text(group.rows)) if len(results) > 1 else 0)
+    keys, names = first.rows[0][1].keys(), _role_names(first.rows[0][1])
+    alike = [group for group in results if (own := group.rows[0][1].keys()) == keys or (names and own >= names)]
+    contents = [{_content(row, names or keys) for _, row in group.rows} for group in alike]
+
+    def is_repeated(place: int) -> bool:
+        is_failures, size = _FAILURES.search(alike[place].name), len(alike[place].rows)
+        larger = [n for n, group in enumerate(alike) if len(group.rows) > size or (is_failures and n != place)]
+        return any(contents[place] <= contents[n] for n in larger)
+
+    joined = [group for place, group in enumerate(alike) if not is_repeated(place)]
+    if len(joined) > 1:
+        log_once(log, f"{path}: the rows of {', '.join(repr(group.name) for group in joined)} are joined")
+    return (row for group in joined for row in group.rows)
+
+
+def _content(row: Any, names: Collection[str]) -> str:
+    return json.dumps([row.get(name) for name in names] if isinstance(row, dict) else row, sort_keys=True)
+
+
+def _add_model(path: Path, document: dict[str, Any], rows: Members) -> Members:
+    """Yield the rows with the only model that a document names outside of them, e.g. in `config.model`, if they have none."""
+    members = {key: value if isinstance(value, dict) else {"": value} for key, value in document.items()}
+    models = {
+        f"{key}.{name}".strip("."): value
+        for key, member in members.items()
+        for name, value in member.items()
+        if isinstance(value, str) and has_usual_name(name or key, "model") and may_have_role(f"{key}.{name}", "model", ())
+    }
+    for location, row in rows:
+        if len(set(models.values())) == 1 and not any(has_usual_name(name, "model") for name in row if isinstance(row, dict)):
+            [(place, model), *_] = models.items()
+            log_once(log, f"{path}: the model is {model!r}, from {place!r}")
+            row = {**row, "model": model}
+        yield location, row
 
 
 def _longest_text(value: Any) -> int:
@@ -106,23 +178,24 @@ def _longest_text(value: Any) -> int:
     return len(value) if isinstance(value, str) else max(map(_longest_text, members), default=0)
 
 
-def _row_groups(document: dict[str, Any]) -> list[list[tuple[str, Any]]]:
-    """Return the lists of objects, and the objects and texts by id, in an object, as locations and rows."""
+def _row_groups(name: str, document: dict[str, Any]) -> list[Group]:
+    """Return the lists of objects, and the objects and texts by id, in an object with this name."""
     objects = {key: value for key, value in document.items() if isinstance(value, dict)}
     if numbered := {key: value for key, value in objects.items() if key.isdecimal()}:
-        return [_rows_by_id(numbered)]
+        return [Group(name, _rows_by_id(numbered))]
     if texts := [value for value in (document, *objects.values()) if _are_predictions(value)][:1]:
-        return [_rows_by_id({key: {"prediction": text} for key, text in texts[0].items()})]
+        return [Group(name, _rows_by_id({key: {"prediction": text} for key, text in texts[0].items()}))]
     are_rows = len(objects) == len(document) > 0 and set.intersection(*map(set, objects.values()))
-    groups: list[list[tuple[str, Any]]] = []
+    groups: list[Group] = []
     # A single object may hold the rows.
     if not are_rows or len(objects) == 1:
-        for value in document.values():
+        for key, value in document.items():
+            place = f"{name}.{key}".strip(".")
             if isinstance(value, dict):
-                groups += _row_groups(value)
+                groups += [Group(place, _rows_by_id({key: value}))] if _role_names(value) else _row_groups(place, value)
             elif isinstance(value, list) and value and isinstance(value[0], dict) and not is_message(value[0]):
-                groups.append(list(_enumerate(_questions(value))))
-    return groups or ([_rows_by_id(objects)] if are_rows else [])
+                groups.append(Group(place, list(_enumerate(_questions(value)))))
+    return groups or ([Group(name, _rows_by_id(objects))] if are_rows else [])
 
 
 def _are_predictions(document: dict[str, Any]) -> bool:

@@ -146,10 +146,16 @@ def parse_texts(value: Any, is_csv: bool = False) -> list[str]:
     Args:
         value: a single value or a list; a truth value stands for two words; an object, as in SQuAD, TriviaQA or verl, for the
             texts in it; messages for the last answer. An inner list is one reference with several parts.
-        is_csv: parse a text in brackets as a list or object, as JSON, Python or NumPy write it, and `True` as a truth value.
+        is_csv: parse a text in brackets as a list or object, as JSON, Python or NumPy write it, and `True` as a truth value. An
+            object without one of the keys of references is the answer itself, such as the call of a tool.
     """
-    if is_csv:
-        value = str(value).casefold() == "true" if str(value).casefold() in ("true", "false") else parse_alternatives(value)
+    if is_csv and isinstance(value, str):
+        parsed = value.casefold() == "true" if value.casefold() in ("true", "false") else parse_alternatives(value)
+        if parsed is not value:
+            try:
+                return parse_texts(parsed)
+            except UnreadableCell:
+                return parse_texts(value)
     return list(dict.fromkeys(text for member in _members(value) if (text := member.strip())))
 
 

@@ -68,7 +68,11 @@ def read_verdicts(path: Path) -> str:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_file_is_scored_or_refused(tmp_path: Path, case: dict[str, Any], caplog: pytest.LogCaptureFixture) -> None:
+def test_a_file_is_scored_or_refused(
+    tmp_path: Path, case: dict[str, Any], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Options name files beside it.
+    monkeypatch.chdir(tmp_path)
     if case["file"].endswith(".xlsx"):
         pytest.importorskip("openpyxl")
     path = write(tmp_path, case)

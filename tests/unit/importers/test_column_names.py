@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from bert_judge.importers.answers import make_column_reader
-from bert_judge.importers.column_names import detect_columns, verdict_columns
+from bert_judge.importers.column_names import detect_columns
+from bert_judge.importers.label_columns import verdict_columns
 from bert_judge.runtime.errors import InputError
 
 MESSAGES = [{"role": "user", "content": "Q?"}, {"role": "assistant", "content": "Paris"}]

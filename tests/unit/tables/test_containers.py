@@ -78,7 +78,7 @@ def records(path: Path) -> list[dict[str, Any]]:
         ("a.json", json.dumps(ROWS).encode("utf-8-sig")),
         ("a.json.gz", gzip.compress(json.dumps(ROWS).encode("utf-16"))),
         ("a.json", json.dumps({"version": 1, "config": {"a": {}}, "rows": ROWS})),
-        ("a.json", json.dumps({"model": "m", "results": {"summary": {"n": 2}, "samples": ROWS}})),
+        ("a.json", json.dumps({"name": "m", "results": {"summary": {"n": 2}, "samples": ROWS}})),
         ("a.json", json.dumps({"metrics": [{"name": "accuracy", "value": 0.5}] * 3, "rows": ROWS})),
         ("a.json", json.dumps({"rows": ROWS, "scores": [{"faithfulness_of_answers_to_contexts": 0.5}] * 2})),
         ("a.json", json.dumps({"task 1": ROWS[:1], "task 2": ROWS[1:]})),

@@ -77,9 +77,13 @@ def has_role_words(name: str, role: str) -> bool:
         model = role_words["model"] | role_words["student"]
         is_answer = words[-1] in role_words["answer"] and set(words) <= role_words["answer"] | model
         return is_answer and (has_text or not model.isdisjoint(words))
+    answer_words = role_words["gold"] | role_words["correct"] | role_words["answer"]
     if role == "aliases":
-        known = role_words["alias"] | role_words["gold"] | role_words["correct"] | role_words["answer"]
-        return set(words) <= known and not role_words["alias"].isdisjoint(words)
+        is_alias = not role_words["alias"].isdisjoint(words)
+        return is_alias and set(words) <= answer_words | role_words["alias"] | role_words["spelled"]
+    if role == "further_references":
+        is_further = not role_words["further"].isdisjoint(words) and len(words) > 1
+        return is_further and set(words) <= answer_words | role_words["further"] | role_words["spelled"]
     if role == "choices":
         return set(words) <= role_words["choice"] and not {"choice", "option"}.isdisjoint(words) and len(words) > 1
     return False
@@ -92,9 +96,9 @@ def may_have_role(name: str, role: str, columns: tuple[str, ...]) -> bool:
         columns: of the file. An object that holds references too, or a question unless it is the model's input, may hold the
             candidate.
     """
-    objects = [normalize(part) for part in _objects(name)]
     if role == "model":
-        return all(vocabulary()["words"]["judge"].isdisjoint(split_words(part)) for part in objects)
+        return not is_in_grader(name)
+    objects = [normalize(part) for part in _objects(name)]
     folders = vocabulary()["folders"]
     if role not in folders:
         return True
@@ -108,13 +112,20 @@ def may_have_role(name: str, role: str, columns: tuple[str, ...]) -> bool:
             return is_sure_reference(name)
         if part in folders[role] or has_usual_name(part, role) or has_role_words(part, role):
             return True
+        if vocabulary()["words"]["judge"] & set(split_words(part)):
+            # A grader repeats the `correct_answer` in its verdict, as in Humanity's Last Exam; its `reference` may be another's.
+            return role == "references" and len(split_words(name)) > 1 and is_sure_reference(name)
         # Whatever its name is, an object with a question and its references is the row.
-        other = {"question": "references", "references": "question"}.get(role)
-        return (
-            other is not None and not vocabulary()["words"]["judge"] & set(split_words(part)) and _is_row(name, columns, (other,))
-        )
+        others = {"question": ("references",), "references": ("question",), "candidate": ("question", "references")}.get(role, ())
+        return bool(others) and all(_is_row(name, columns, (other,)) for other in others)
 
     return all(map(may_hold, objects))
+
+
+def is_in_grader(name: str) -> bool:
+    """Return whether a key is in an object that describes a grader or its verdict, as in `autoeval_label.model`."""
+    words = vocabulary()["words"]["judge"] | vocabulary()["words"]["verdict"]
+    return any(not words.isdisjoint(split_words(part)) for part in _objects(name))
 
 
 def is_in_unknown_object(name: str) -> bool:
