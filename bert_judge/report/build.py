@@ -193,7 +193,8 @@ def _standings_context(
     standings, agreement, shifts = results["standings"], results["agreement"], results["rank_shifts"]
     errors = sections.judge_errors(agreement)
     lead, names = sections.lead_judge(views, errors), [view.name for view in views]
-    rankings = leaderboard.rankings(standings, results["model_pairs"], lead)
+    ranking_judge = sections.ranking_judge(standings, spec["gold"], lead)
+    rankings = leaderboard.rankings(standings, results["model_pairs"], ranking_judge)
     if labelled and rankings and (corrected := leaderboard.correct_ranking(labelled, rankings[0])):
         rankings[0] = corrected
     reference = next(iter(shifts["reference"]), None)
@@ -209,7 +210,7 @@ def _standings_context(
         "trained": sections.trained_judges(spec),
         "headline": [*leaderboard.headline(rankings), *sections.judge_error_sentences(errors, lead, spec["gold"])],
         "rankings": rankings,
-        "panels": leaderboard.accuracy_panels(standings, views, lead),
+        "panels": leaderboard.accuracy_panels(standings, views, ranking_judge),
         "errors": sections.in_order(errors, names),
         "reference": reference,
         "shifted_judges": shifted_judges,

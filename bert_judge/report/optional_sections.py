@@ -32,6 +32,9 @@ PREDICTORS: dict[str, str] = TITLES["predictors"]
 
 # --- cost ---
 
+# Of fewer rows, the time is mostly the start of the job, so neither a speed nor a price per row follows from it.
+MIN_TIMED_ROWS = 1_000
+
 
 def cost_view(table: pd.DataFrame, judge: str, spec: Row) -> dict[str, Any]:
     """Return the columns and lines of the cost table as text, and findings that compare the run's judge with an LLM judge.
@@ -57,7 +60,7 @@ def _cost_line(row: Row, spec: Row) -> dict[str, str]:
         "Rows": f"{row['rows']:,}",
         "Input tokens per 1,000 rows": _scaled(row["prompt_tokens"], per_thousand),
         "Output tokens per 1,000 rows": _scaled(row["completion_tokens"], per_thousand),
-        "Seconds per 1,000 rows": _scaled(row["seconds"], 1000 / row["timed_rows"] if row["timed_rows"] else 0.0, digits=1),
+        "Seconds per 1,000 rows": _scaled(row["seconds"] if row["timed_rows"] >= MIN_TIMED_ROWS else None, 1000 / max(row["timed_rows"], 1)),
         "Seconds": _scaled(row["seconds"], 1.0),
         "GPU hours": _scaled(row["gpu_hours"] or None, 1.0, digits=2),
         "Cost of tokens": f"{cost} (assumed price)" if row["price_assumed"] else cost,
@@ -83,7 +86,7 @@ def _cost_findings(rows: Sequence[Row], judge: str, spec: Row) -> list[str]:
     judged = f"Judging all {count(int(llm['rows']), 'answer')} with {llm['component']}"
     sentence = f"{judged} would need {tokens}, which costs {llm['cost']:,.2f} {currency} at {rates}."
     judge_rows = [row for row in rows if row["component"] == judge and is_known(row["seconds"])]
-    if not judge_rows or any(row["timed_rows"] != row["rows"] for row in judge_rows):
+    if not judge_rows or any(row["timed_rows"] != row["rows"] for row in judge_rows) or llm["rows"] < MIN_TIMED_ROWS:
         return [sentence]
     hours = sum(row["seconds"] for row in judge_rows) / 3600
     training = " including training" if any(row["stage"] == "training" for row in judge_rows) else ""

@@ -13,6 +13,8 @@ from bert_judge.report.format import LEVEL_TITLES, MISSING, TITLES, count, decim
 
 PALETTE: list[list[str]] = TITLES["palette"]
 METRIC_TITLES: dict[str, str] = TITLES["metrics"]
+# Least share of every model's answers with a gold verdict, from which on gold ranks the models.
+GOLD_COVERAGE = 0.9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +56,12 @@ def lead_judge(views: Sequence[JudgeView], errors: Sequence[Mapping[str, Any]] =
     """
     trained = [view.name for view in views if view.role == "trained"]
     return next((row["judge"] for row in errors if row["judge"] in trained), (trained or [views[0].name])[0])
+
+
+def ranking_judge(standings: pd.DataFrame, gold: str | None, lead: str) -> str:
+    """Return the judge that ranks the models: gold where it decided nearly all answers of every model, else `lead`."""
+    invalid = standings.loc[(standings["judge"] == gold) & (standings["level"] == "all"), "invalid"]
+    return gold if gold is not None and len(invalid) and 1 - invalid.max() >= GOLD_COVERAGE else lead
 
 
 def trained_judges(spec: Mapping[str, Any]) -> list[str]:

@@ -118,7 +118,18 @@ def test_tokens_of_a_missing_llm_judge_are_assumed(results: Path) -> None:
     assert row["cost"] == pytest.approx((4400 * 1 + 960 * 4) / 1e6) and row["price_assumed"]
 
 
-def test_report_compares_with_the_llm_judge(results: Path) -> None:
+def test_speed_and_break_even_need_a_thousand_rows(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    costs = build_cost(results).reset_index()
+    shown = optional_sections.cost_view(costs, "bert", SPEC)
+    assert "Seconds per 1,000 rows" not in shown["columns"] and len(shown["findings"]) == 1
+    monkeypatch.setattr(optional_sections, "MIN_TIMED_ROWS", 8)
+    shown = optional_sections.cost_view(costs, "bert", SPEC)
+    speeds = {row[0]: row[shown["columns"].index("Seconds per 1,000 rows")] for row in shown["rows"]}
+    assert (speeds["Verdicts of bert"], speeds["Answers of ada"]) == ("2,250", "–") and len(shown["findings"]) == 2
+
+
+def test_report_compares_with_the_llm_judge(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(optional_sections, "MIN_TIMED_ROWS", 8)
     shown = optional_sections.cost_view(build_cost(results).reset_index(), "bert", SPEC)
     tokens = "8,000 input and 800 output tokens, which costs 0.02 EUR at its price."
     assert shown["findings"][0] == f"Judging all 8 answers with teacher would need {tokens}"

@@ -225,6 +225,13 @@ def test_few_or_no_verdicts(tmp_path, letters):
     assert ("There are no answers yet" in page.text) == (not letters)
 
 
+@pytest.mark.parametrize(("invalid", "judge"), [((0.0, 0.1), "gold"), ((0.0, 0.2), "bert"), ((), "bert")])
+def test_gold_ranks_the_models_whose_answers_it_decided(invalid, judge):
+    gold = pd.DataFrame({"judge": "gold", "level": "all", "invalid": list(invalid)})
+    rows = pd.concat([gold, pd.DataFrame({"judge": ["bert"], "level": ["all"], "invalid": [0.9]})])
+    assert sections.ranking_judge(rows, "gold" if invalid else None, "bert") == judge
+
+
 def test_headline_is_that_of_the_better_trained_judge(tmp_path):
     files = [
         write_scores(tmp_path, "large", "sums", {"gold": "cccci", "first": "iiiii", "second": "cccci"}),
