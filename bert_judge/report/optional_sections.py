@@ -60,7 +60,9 @@ def _cost_line(row: Row, spec: Row) -> dict[str, str]:
         "Rows": f"{row['rows']:,}",
         "Input tokens per 1,000 rows": _scaled(row["prompt_tokens"], per_thousand),
         "Output tokens per 1,000 rows": _scaled(row["completion_tokens"], per_thousand),
-        "Seconds per 1,000 rows": _scaled(row["seconds"] if row["timed_rows"] >= MIN_TIMED_ROWS else None, 1000 / max(row["timed_rows"], 1)),
+        "Seconds per 1,000 rows": _scaled(row["seconds"], 1000 / row["timed_rows"])
+        if row["timed_rows"] >= MIN_TIMED_ROWS
+        else MISSING,
         "Seconds": _scaled(row["seconds"], 1.0),
         "GPU hours": _scaled(row["gpu_hours"] or None, 1.0, digits=2),
         "Cost of tokens": f"{cost} (assumed price)" if row["price_assumed"] else cost,
