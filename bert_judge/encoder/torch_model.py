@@ -129,6 +129,7 @@ def _save_int8(model: PreTrainedModel, folder: Path) -> None:
 
 
 def _to_matrix(weights: torch.Tensor) -> Matrix:
+    # safetensors 0.8.0 stores a strided array as its memory lies, without an error (findings/safetensors_strided_arrays.sh).
     return Matrix(weights.detach().cpu().contiguous().numpy(), None)
 
 

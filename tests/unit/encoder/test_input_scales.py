@@ -112,3 +112,17 @@ def test_a_damaged_file_is_one_line(tmp_path: Path, name: str, value: np.ndarray
     with pytest.raises(InputError, match=message) as caught:
         BERTJudge(folder)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("is_int8", [False, True])
+def test_strided_weights_are_saved_as_they_are(tmp_path: Path, is_int8: bool) -> None:
+    """safetensors 0.8.0 stores the memory of a transposed array without an error."""
+    judge = save_judge(tmp_path)
+    parameter = judge.checkpoint.model.bert.encoder.layer[0].attention.self.query.weight
+    parameter.data = parameter.data.T.contiguous().T
+    weights = parameter.detach().numpy()
+    assert not weights.flags.c_contiguous
+    judge.save(tmp_path / "strided", int8=is_int8)
+    loaded = BERTJudge(tmp_path / "strided", backend="torch", precision="float32").checkpoint.model
+    stored = loaded.bert.encoder.layer[0].attention.self.query.weight.detach().numpy()
+    np.testing.assert_allclose(stored, weights, atol=np.abs(weights).max() / 100)
