@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 KEY = list(tables.CANDIDATES.key)
 # Reason and flag of a verdict on an empty answer, which no model is asked about.
 EMPTY_ANSWER, EMPTY_FLAG = "empty answer", "empty_answer"
+# Flag of an invalid verdict whose computation reached a limit of work, memory or time, or crashed; the next call tries again.
+UNFINISHED_FLAG = "unfinished"
 # Reason of an invalid verdict: the model's arithmetic overflowed, or its weights are damaged.
 NOT_A_NUMBER = "the judge's score is not a number"
 # Codes of verdicts in arrays.
@@ -57,7 +59,8 @@ class Label:
         aspects: aspect → value on its own scale, from a judge of aspects; aspects without a value are omitted.
         is_attempted: whether the answer attempts the question; None until `labels.judging` or the judge itself has told.
         decided_by: part of the judge that decided, such as a rule module or the judge of a cascade; None if it has no parts.
-        flags: what a program should know of the row: `EMPTY_FLAG`, or one of `text.languages.UNFAMILIAR_FLAGS`.
+        flags: what a program should know of the row: `EMPTY_FLAG`, `UNFINISHED_FLAG`, or one of
+            `text.languages.UNFAMILIAR_FLAGS`.
         certain: whether such verdicts of the judge were measured to be wrong in at most 10%; None: the judge makes no claim,
             because that was not measured.
     """
@@ -102,6 +105,11 @@ def sum_known(counts: Iterable[int | None]) -> int | None:
 def invalid(reason: str, raw: str | None = None, *, is_attempted: bool | None = None) -> Label:
     """Return the label of a row without a verdict."""
     return Label("invalid", None, reason, raw, is_attempted=is_attempted)
+
+
+def unfinished(reason: str, raw: str | None = None) -> Label:
+    """Return the label of a row whose computation reached a limit."""
+    return Label("invalid", None, reason, raw, flags=(UNFINISHED_FLAG,))
 
 
 def decided(score: float, threshold: float = 0.5, **details: object) -> Label:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bert_judge.importers.answers import RecordReader, make_column_reader
-from bert_judge.judges.protocol import Label, Row, from_record, invalid
+from bert_judge.judges.protocol import UNFINISHED_FLAG, Label, Row, from_record, invalid
 from bert_judge.labels.judge_loading import NamedJudge
 from bert_judge.runtime import resume
 from bert_judge.tables.readers import values
@@ -81,7 +81,8 @@ def judge_rows(
 
     Args:
         truncated: whether the generation of each answer stopped at its limit.
-        store: keeps the labels. One is reused only if the judge's origin and the row are the same.
+        store: keeps the labels, but not those of unfinished computations. One is reused only if the judge's origin and the row are
+            the same.
         on_progress: called with the number of newly judged rows.
 
     Raises:
@@ -98,13 +99,19 @@ def judge_rows(
         results: Sequence[Mapping[str, Any]] = compute(pending) if pending else []
     else:
         keys = [resume.content_key(judge.origin, row) for row in pending]
-        results = resume.run_resumable(pending, keys, compute, store.folder, shard_rows=store.shard_rows, unit="verdicts")
+        results = resume.run_resumable(
+            pending, keys, compute, store.folder, shard_rows=store.shard_rows, unit="verdicts", should_cache=_is_finished
+        )
     remaining = map(from_record, results)
     cut = truncated or [False] * len(inputs)
     return [
         with_attempt(next(remaining), row, is_truncated=is_truncated) if isinstance(row, Row) else row
         for row, is_truncated in zip(inputs, cut, strict=True)
     ]
+
+
+def _is_finished(record: Mapping[str, Any]) -> bool:
+    return UNFINISHED_FLAG not in record["flags"]
 
 
 def with_attempt(label: Label, row: Row, *, is_truncated: bool = False) -> Label:

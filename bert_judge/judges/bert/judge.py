@@ -24,7 +24,7 @@ from bert_judge.encoder.judge_folder import CHECKSUMS, TREES_FILE, find_folder, 
 from bert_judge.judges.bert import BertJudgeConfig, stacker
 from bert_judge.judges.bert.certainty import ANY_KIND, fit_own_certain_scores, is_certain
 from bert_judge.judges.bert.trees import Trees
-from bert_judge.judges.protocol import BACKEND, Label, Row, decided, empty_answer
+from bert_judge.judges.protocol import BACKEND, Label, Row, decided, empty_answer, unfinished
 from bert_judge.runtime import hardware
 from bert_judge.runtime.errors import InputError
 from bert_judge.statistics.metrics import classification_metrics
@@ -50,6 +50,8 @@ RULE_SCORE = 0.99
 EARLY_EXIT_REASON = "decided by features (early exit)"
 # What decides where no rule module does: the encoder together with the trees, or the trees alone (early exit).
 ENCODER, FEATURES = "encoder", "features"
+# Nothing decides where the comparison of a rule module reached a limit.
+UNFINISHED = "unfinished"
 
 
 @dataclass(frozen=True)
@@ -57,11 +59,11 @@ class Prediction:
     """Scores of n rows; every array has shape (n,).
 
     Attributes:
-        scores: of the judge, in [0, 1].
+        scores: of the judge, in [0, 1]; NaN where a rule module did not finish.
         raw_scores: sigmoid of the encoder's logit, in [0, 1]; NaN where the encoder was skipped.
         truncated: text was cut, for the encoder or, where it was skipped, for the features.
         tokens: encoder tokens over all references; 0 where the encoder was skipped.
-        decided_by: `ENCODER`, `FEATURES` where the encoder was skipped, or the rule module that decided.
+        decided_by: `ENCODER`, `FEATURES` where the encoder was skipped, the rule module that decided, or `UNFINISHED`.
         reasons: of the rule module that decided or gave the same verdict, such as "number: 1,000 = 1000"; None where none did.
     """
 
@@ -189,7 +191,7 @@ class BERTJudge:
     def predict(
         self, questions: Sequence[str], references: References, candidates: Sequence[str], batch_size: int | None = None
     ) -> list[float]:
-        """Return the score of each candidate, in [0, 1].
+        """Return the score of each candidate, in [0, 1]; NaN if a comparison of formulas reached a limit.
 
         Args:
             questions, candidates: one text per row.
@@ -206,7 +208,7 @@ class BERTJudge:
         self.check_trained()
         texts = _normalize(questions, references, candidates)
         decisions = self._ask_rules(texts)
-        decides = np.array([self._may_decide(decision) for decision in decisions], bool)
+        decides = np.array([self._may_decide(decision) or _is_unfinished(decision) for decision in decisions], bool)
         rows = np.flatnonzero(~decides)
         rule_logits = self.checkpoint.metadata.rule_logit * np.array([_sign(decisions[row]) for row in rows])
         undecided = self._explain_undecided(texts.select(rows), rule_logits)
@@ -222,6 +224,10 @@ class BERTJudge:
         for name, values in vars(undecided).items():
             getattr(prediction, name)[rows] = values
         for row, decision in enumerate(decisions):
+            if decision and decision.correct is None:
+                prediction.scores[row], prediction.decided_by[row] = np.nan, UNFINISHED
+                prediction.reasons[row] = decision.reason
+                continue
             if decision and decides[row]:
                 prediction.scores[row] = _shift_score(RULE_SCORE if decision.correct else 1 - RULE_SCORE, self._policy_offset)
                 prediction.decided_by[row] = decision.module
@@ -308,6 +314,8 @@ class BERTJudge:
     def _label(
         self, row: Row, score: float, raw_score: float, truncated: bool, tokens: int, decided_by: str, rule: str | None
     ) -> Label:
+        if decided_by == UNFINISHED:
+            return unfinished(rule or "")
         text = "\n".join((row.question, row.candidate, *row.references))
         unfamiliar = unfamiliar_text(text, self.checkpoint.metadata.languages)
         reasons = [rule, EARLY_EXIT_REASON if decided_by == FEATURES else None, unfamiliar]
@@ -604,6 +612,10 @@ class BERTJudge:
 def _shift_score(score: Any, offset: float) -> Any:
     """Add an offset to the logits of scores; 0 and 1 stay as they are."""
     return score if offset == 0 else expit(logit(score) + offset)
+
+
+def _is_unfinished(decision: Decision | None) -> bool:
+    return decision is not None and decision.correct is None
 
 
 def _sign(decision: Decision | None) -> float:

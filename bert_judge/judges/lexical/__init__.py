@@ -26,8 +26,6 @@ class LexicalJudgeConfig(JudgeConfig):
     """compare stems of English words in ROUGE-L and token F1"""
     threshold: Share = 0.5
     """lowest ROUGE-L or token F1 of a correct answer"""
-    timeout: float = Field(10.0, gt=0)
-    """CPU seconds for one answer in Math-Verify; longer: invalid"""
 
     @property
     def is_lenient(self) -> bool:
@@ -38,7 +36,7 @@ class LexicalJudgeConfig(JudgeConfig):
 class LexicalKind(JudgeKind):
     name = "lexical"
     config = LexicalJudgeConfig
-    stage_version = 3
+    stage_version = 4
     reads_text = True
 
     def judges_row_by_row(self, settings: Spec) -> bool:

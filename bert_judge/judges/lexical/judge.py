@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from bert_judge.judges.lexical import LexicalJudgeConfig
-from bert_judge.judges.protocol import Label, Row, decided, empty_answer, invalid
+from bert_judge.judges.protocol import Label, Row, decided, empty_answer, invalid, unfinished
 from bert_judge.text import choices, extraction
 from bert_judge.text.answer_text import read_answer, read_references
 from bert_judge.text.extraction import is_same_text, names_another_unit, unwrap
@@ -139,7 +139,7 @@ class LexicalJudge:
     def __init__(self, settings: Mapping[str, Any]) -> None:
         self.settings = LexicalJudgeConfig.model_validate({"kind": "lexical", **settings})
         self.revisions: dict[str, str] = {}
-        self._verifier = MathVerifier(self.settings.timeout)
+        self._verifier = MathVerifier()
 
     def __enter__(self) -> LexicalJudge:
         return self
@@ -383,8 +383,11 @@ def _integer(text: str) -> int | None:
 
 def _math_label(results: Mapping[_Pair, MathResult], tails: Mapping[_Pair, MathResult], row: _Undecided) -> Label:
     result, raw = results[row.pair], row.pair[1][:_MAX_RAW]
-    if row.tail and row.tail in tails and tails[row.tail].equal:
-        result = tails[row.tail]
+    tail = tails.get(row.tail) if row.tail else None
+    if tail and (tail.equal or not tail.is_finished):
+        result = tail
+    if not result.is_finished:
+        return unfinished(result.reason or "", raw)
     if result.equal is None:
         return invalid(result.reason or "undecided", raw)
     return decided(float(result.equal), reason=result.reason or row.extractor, raw=raw)

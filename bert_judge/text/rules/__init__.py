@@ -82,6 +82,8 @@ def decide(
 ) -> Decision | None:
     """Return correct if a module says so for any reference, incorrect if modules say so for all of them, else None.
 
+    A comparison that reached a limit is returned if no reference is correct; of the modules `allowed`, it counts as an abstention.
+
     `allowed` maps the names of the modules that may decide to the verdicts that they may give; None: all. A module that may not
     give its verdict leaves the row to the modules behind it.
 
@@ -95,7 +97,7 @@ def decide(
         return None
     text = QUOTATION.sub("", text)
     decision = _decide(question, references, text, allowed)
-    if decision is None or decision.module == "commitment":
+    if decision is None or decision.correct is None or decision.module == "commitment":
         return decision
     if decision.correct and decision.module in _MAY_BE_LEFT_OPEN and _is_left_open(question, references, text):
         return None
@@ -145,6 +147,8 @@ def _decide(question: str, references: Sequence[str], text: str, allowed: Mappin
     decisions = [ask(reference, answer, reads_all=False) for reference in read_references(references, text)]
     if correct := next((decision for decision in decisions if decision and decision.correct), None):
         return correct
+    if unfinished := next((decision for decision in decisions if decision and decision.correct is None), None):
+        return unfinished
     if any(decision and decision.module == "name" for decision in decisions):
         # References that share no word with the answer are other names of the same person, about which no module decides.
         words = set(normalize_words(answer))

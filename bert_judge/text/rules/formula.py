@@ -13,14 +13,12 @@ from bert_judge.runtime.package_data import read_yaml
 from bert_judge.text.dates import is_moment
 from bert_judge.text.extraction import strip_markup, unwrap
 from bert_judge.text.latex_forms import find_expression, is_formula, rewrite_notation
-from bert_judge.text.math_worker import MathVerifier
+from bert_judge.text.math_worker import MathResult, MathVerifier
 from bert_judge.text.normalization import read_number_words
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.number import read_range, read_reference
 
 _TABLES: Mapping[str, Any] = read_yaml(Path(__file__).parents[1] / "formulas.yaml")
-# CPU seconds for one answer.
-_TIMEOUT = 5.0
 _MAX_CHARACTERS, _MAX_SIGNS = 300, 40
 _LOCK = threading.Lock()
 # Signs that only mathematics has: commands, powers, roots, operators between letters and digits, pairs and intervals.
@@ -66,7 +64,10 @@ def decide_formula(question: str, reference: str, answer: str) -> Decision | Non
     expected, given = (_UPRIGHT.sub(r"\1", text) for text in (expected, given))
     if "i" in expected and "j" in given:
         given = _IMAGINARY.sub("i", given)
-    equal = verify(expected, given)
+    result = verify(expected, given)
+    if not result.is_finished:
+        return _leave_undecided(result)
+    equal = result.equal
     is_whole = is_formula(unwrap(answer)) or _is_worded(answer)
     if not equal and _DECIMAL.fullmatch(unwrap(given)):
         # A rounded value.
@@ -107,14 +108,18 @@ def _are_several(expected: str, given: str) -> bool:
 
 @cache
 def _verifier() -> MathVerifier:
-    return MathVerifier(_TIMEOUT)
+    return MathVerifier()
 
 
 @lru_cache(maxsize=4096)
-def verify(reference: str, answer: str) -> bool | None:
-    """Return whether Math-Verify finds two formulas equal; None if it cannot decide."""
+def verify(reference: str, answer: str) -> MathResult:
+    """Return whether Math-Verify finds two formulas equal."""
     with _LOCK:
-        return _verifier().verify([([reference], answer)])[0].equal
+        return _verifier().verify([([reference], answer)])[0]
+
+
+def _leave_undecided(result: MathResult) -> Decision:
+    return Decision(None, "formula", result.reason or "")
 
 
 def _expression(reference: str, answer: str, *, only_formula: bool) -> str | None:
@@ -164,4 +169,9 @@ def _compare_named(group: str, reference: str, answer: str) -> Decision | None:
     if (other := _named(answer)) is not None:
         return Decision(other == group, "formula", f"{other}, {group}")
     is_value = len(answer) <= _MAX_CHARACTERS and is_formula(unwrap(answer)) and any(map(str.isdigit, answer))
-    return Decision(False, "formula", f"a value, {group}") if is_value and not verify(reference, answer) else None
+    if not is_value:
+        return None
+    result = verify(reference, answer)
+    if not result.is_finished:
+        return _leave_undecided(result)
+    return None if result.equal else Decision(False, "formula", f"a value, {group}")

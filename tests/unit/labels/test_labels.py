@@ -19,8 +19,10 @@ from bert_judge.candidates.stage import import_candidates
 from bert_judge.config import Import
 from bert_judge.importers import files
 from bert_judge.judges.imported.judge import NO_VERDICT, ImportedJudge
-from bert_judge.judges.protocol import Label, Row, decided, invalid
+from bert_judge.judges.protocol import Label, Row, decided, invalid, unfinished
 from bert_judge.labels import stage
+from bert_judge.labels.judge_loading import NamedJudge
+from bert_judge.labels.judging import LabelStore, judge_rows
 from bert_judge.labels.stage import label_table
 from bert_judge.runtime.errors import ConfigError, InputError
 from bert_judge.tasks.build import build_task
@@ -412,3 +414,28 @@ def test_no_real_verdict_is_lost_or_misplaced(tmp_path: Path, name: str) -> None
     pd.testing.assert_frame_equal(
         found.sort_values(columns, ignore_index=True), expected.sort_values(columns, ignore_index=True), check_dtype=False
     )
+
+
+def test_an_unfinished_computation_is_done_again(tmp_path: Path) -> None:
+    class Slow:
+        def __init__(self) -> None:
+            self.revisions: dict[str, str] = {}
+            self.label = unfinished("did not finish")
+
+        def judge(self, rows: Sequence[Row]) -> list[Label]:
+            return [decided(1.0) if row.candidate == "easy" else self.label for row in rows]
+
+    judge = Slow()
+    rows = [Row(str(i), 0, "m", "q", ("r",), text) for i, text in enumerate(("easy", "hard"))]
+
+    def verdicts() -> list[str | None]:
+        return [
+            label and label.verdict
+            for label in judge_rows(NamedJudge("slow", "origin", judge), rows, store=LabelStore(tmp_path, 8))
+        ]
+
+    assert verdicts() == ["correct", "invalid"]
+    judge.label = decided(0.0)
+    assert verdicts() == ["correct", "incorrect"]
+    judge.label = decided(1.0)
+    assert verdicts() == ["correct", "incorrect"]

@@ -9,14 +9,12 @@ from multiprocessing.connection import Connection
 import pytest
 
 from bert_judge.text.latex_forms import math_verify_forms
-from bert_judge.text.math_worker import MathResult, MathVerifier
-
-SECONDS = 2.0
+from bert_judge.text.math_worker import MAX_CALLS, MathResult, MathVerifier
 
 
 @pytest.fixture(scope="module")
 def verifier() -> Iterator[MathVerifier]:
-    with closing(MathVerifier(SECONDS)) as shared:
+    with closing(MathVerifier()) as shared:
         yield shared
 
 
@@ -78,14 +76,58 @@ def test_the_best_reference_counts(verifier: MathVerifier) -> None:
 
 @pytest.mark.parametrize("bomb", ["9**9**9**9", "$9^{9^{9^{9}}}$"])
 def test_an_endless_computation_is_invalid_and_other_rows_are_judged(bomb: str) -> None:
-    with closing(MathVerifier(1.0)) as verifier:
+    with closing(MathVerifier()) as verifier:
         [before] = verifier.verify([(["5"], "5")])
         process = verifier._process
         bombed, after = verifier.verify([(["5"], bomb), (["5"], "6")])
         # It forks again; another one would import Math-Verify again.
         assert process is not None and verifier._process is process
     assert (before.equal, bombed.equal, after.equal) == (True, None, False)
-    assert bombed.reason == "Math-Verify did not finish in 1 s"
+    assert bombed == MathResult(None, "Math-Verify did not finish: a number of more than 1,000,000 bits", is_finished=False)
+
+
+@pytest.mark.parametrize("answer", ["$10^{99999}$", "$1000!$", "$\\binom{400}{200}$", "$(\\frac{2}{3})^{999}$"])
+def test_large_numbers_are_computed(verifier: MathVerifier, answer: str) -> None:
+    assert verifier.verify([(["5"], answer)]) == [MathResult(False, None)]
+
+
+HARD = (["$F_n = \\sum_{k=0}^{n-1} F_k F_{n-k-1}$"], "$F_n = \\sum_{k=0}^{n-1} F_{n-k-1} F_k$")
+EASY = [(["5"], "5"), (["$x > 5$"], "$x < 5$"), (["\\frac{1}{2}"], "0.5"), (["x^2+1"], "1+x^2")]
+
+
+def test_a_tenth_of_the_work_leaves_a_hard_row_without_verdict_and_the_others_as_they_are(verifier: MathVerifier) -> None:
+    rows = [*EASY, HARD, *EASY]
+    with closing(MathVerifier(MAX_CALLS // 10)) as limited:
+        results, easy = limited.verify(rows), verifier.verify(EASY)
+    stopped = MathResult(None, "Math-Verify did not finish within 500,000 calls of functions", is_finished=False)
+    assert [result.equal for result in easy] == [True, False, True, True]
+    assert results == [*easy, stopped, *easy]
+
+
+def test_the_limit_of_calls_does_not_depend_on_the_rows_before() -> None:
+    alone, last = [], []
+    for limit in (100_000, 300_000, 600_000):
+        with closing(MathVerifier(limit)) as verifier:
+            alone += verifier.verify([EASY[1]])
+            last += verifier.verify([EASY[0], EASY[2], EASY[1]])[2:]
+    assert alone == last
+    assert [result.equal for result in alone] == [None, None, False]
+
+
+def test_time_ends_what_makes_no_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A comparison that is counted has `BACKSTOP_SECONDS` of processor time; the worker reads its own copy of the constant."""
+    verifier = MathVerifier()
+    codes = iter([-signal.SIGPROF, -signal.SIGPROF])
+    counted: list[bool] = []
+
+    def compare(chunk: object, results: list[MathResult], *, is_counted: bool) -> int | None:
+        counted.append(is_counted)
+        return next(codes)
+
+    monkeypatch.setattr(verifier, "_compare", compare)
+    reason = "Math-Verify did not finish within 60 s of processor time"
+    assert verifier.verify([(["5"], "5")]) == [MathResult(None, reason, is_finished=False)]
+    assert counted == [False, True]
 
 
 def end_worker(verifier: MathVerifier, number: int) -> None:
@@ -96,15 +138,15 @@ def end_worker(verifier: MathVerifier, number: int) -> None:
 
 
 def test_a_crash_makes_one_row_invalid() -> None:
-    with closing(MathVerifier(SECONDS)) as verifier:
+    with closing(MathVerifier()) as verifier:
         end_worker(verifier, signal.SIGSEGV)
         crashed, after = verifier.verify([(["5"], "5"), (["5"], "5")])
-    assert crashed == MathResult(None, "Math-Verify crashed (exit code -11)")
+    assert crashed == MathResult(None, "Math-Verify crashed (exit code -11)", is_finished=False)
     assert after.equal is True
 
 
 def test_a_worker_killed_by_another_process_costs_no_row_unless_it_happens_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    with closing(MathVerifier(SECONDS)) as verifier:
+    with closing(MathVerifier()) as verifier:
         end_worker(verifier, signal.SIGKILL)
         assert [result.equal for result in verifier.verify([(["5"], "5"), (["5"], "5")])] == [True, True]
         start = verifier._start
@@ -120,11 +162,11 @@ def test_a_worker_killed_by_another_process_costs_no_row_unless_it_happens_again
 
         end_worker(verifier, signal.SIGKILL)
         monkeypatch.setattr(verifier, "_start", start_and_kill)
-        assert verifier.verify([(["5"], "5")]) == [MathResult(None, "Math-Verify crashed (exit code -9)")]
+        assert verifier.verify([(["5"], "5")]) == [MathResult(None, "Math-Verify crashed (exit code -9)", is_finished=False)]
 
 
 def test_close_ends_the_worker() -> None:
-    with closing(MathVerifier(SECONDS)) as verifier:
+    with closing(MathVerifier()) as verifier:
         verifier.verify([(["5"], "5")])
         process = verifier._process
         assert process is not None
@@ -134,7 +176,7 @@ def test_close_ends_the_worker() -> None:
 
 
 def test_the_worker_ends_with_the_verifier() -> None:
-    verifier = MathVerifier(SECONDS)
+    verifier = MathVerifier()
     verifier.verify([(["5"], "5")])
     assert verifier._process is not None
     pid = verifier._process.pid
@@ -144,7 +186,7 @@ def test_the_worker_ends_with_the_verifier() -> None:
 
 
 def test_nothing_to_verify_starts_nothing() -> None:
-    with closing(MathVerifier(SECONDS)) as verifier:
+    with closing(MathVerifier()) as verifier:
         assert verifier.verify([]) == []
         assert verifier._process is None
 

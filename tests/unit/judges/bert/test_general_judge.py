@@ -17,7 +17,7 @@ from bert_judge.assets.prepare import GENERAL_FOLDER
 from bert_judge.encoder.judge_folder import CHECKSUMS
 from bert_judge.judges.bert.judge import BERTJudge
 from bert_judge.judges.lexical.judge import LexicalJudge
-from bert_judge.judges.protocol import Row
+from bert_judge.judges.protocol import UNFINISHED_FLAG, Row
 from bert_judge.text import TEXT_VERSION
 
 VERDICTS = yaml.safe_load((Path(__file__).parent / "general_verdicts.yaml").read_text(encoding="utf-8"))
@@ -177,3 +177,11 @@ def test_int8_changes_no_verdict(judge: BERTJudge) -> None:
 def test_units_written_otherwise(judge: BERTJudge, reference: str, candidate: str) -> None:
     scores = judge.predict(["How much is it?"] * 2, [reference, candidate], [candidate, reference])
     assert min(scores) >= 0.5
+
+
+def test_a_formula_without_end_leaves_its_row_undecided(judge: BERTJudge) -> None:
+    rows = [Row(str(i), 0, "m", "Simplify.", (r"x^2+1",), text) for i, text in enumerate(("$9^{9^{9^{9}}}$", "$1+x^2$"))]
+    [bomb, right] = judge.judge(rows)
+    assert (bomb.verdict, bomb.score, bomb.flags) == ("invalid", None, (UNFINISHED_FLAG,))
+    assert bomb.reason == "Math-Verify did not finish: a number of more than 1,000,000 bits"
+    assert right == judge.judge(rows[1:])[0] and right.verdict == "correct"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
 from bert_judge.judges.lexical.judge import LexicalJudge
-from bert_judge.judges.protocol import Label, Row
+from bert_judge.judges.protocol import UNFINISHED_FLAG, Label, Row
 from bert_judge.text.word_metrics import common_subsequence_length, rouge_l_f, rouge_l_recall
 
 QUESTION = "Which city?\n(A) Paris\n(B) London\n(C) New York\n(D) New York City"
@@ -27,7 +27,7 @@ CONTAINS = {"metric": "contains"}
 RECALL = {"metric": "rouge_l_recall"}
 F_MEASURE = {"metric": "rouge_l_f"}
 TOKEN_F1 = {"metric": "token_f1"}
-MATH = {"metric": "math_verify", "extract": ["boxed", "final_answer", "last_number"], "timeout": 5}
+MATH = {"metric": "math_verify", "extract": ["boxed", "final_answer", "last_number"]}
 
 
 # One judge per settings, so that Math-Verify's worker starts once.
@@ -191,11 +191,12 @@ def test_no_rows() -> None:
 def test_rows_keep_their_order_and_do_not_depend_on_each_other() -> None:
     texts = ["\\boxed{0.50}", "", "Final answer: 7", "$9^{9^{9^{9}}}$ so \\boxed{9^{9^{9^{9}}}}", "\\boxed{\\frac12}", "none"] * 2
     rows = [Row(str(i), 0, "m", "q", ("\\frac{1}{2}",), text) for i, text in enumerate(texts)]
-    with LexicalJudge({**MATH, "timeout": 1}) as judge:
+    with LexicalJudge(MATH) as judge:
         together = judge.judge(rows)
         alone = [judge.judge([row])[0] for row in rows[:3]]
     assert [found.verdict for found in together] == ["correct", "incorrect", "incorrect", "invalid", "correct", "invalid"] * 2
-    assert together[3].reason == "Math-Verify did not finish in 1 s"
+    assert together[3].reason == "Math-Verify did not finish: a number of more than 1,000,000 bits"
+    assert together[3].flags == (UNFINISHED_FLAG,)
     assert together[:3] == alone
 
 
