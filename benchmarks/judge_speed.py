@@ -14,7 +14,8 @@ sentence-transformers' `CrossEncoder` runs with every backend of every `--peers-
 
 Flips: share of rows whose verdict at 0.5 differs from that of the same implementation in float32 on PyTorch: for this judge's
 encoder alone, from the encoder; with lexical features, from the whole judge without early exit; for CrossEncoder and plain
-transformers, which truncate long rows in another way, from CrossEncoder.
+transformers, which truncate long rows in another way, from CrossEncoder. Largest change of a score: of this judge's encoder alone,
+against float32 on PyTorch.
 
 On a GPU every implementation has an untimed warm-up, and those that are slow per row (transformers with batch size 1; lexical
 features, which run on the CPU) score the first `--slow-rows` rows only: their line says so, and their rates refer to these rows.
@@ -45,9 +46,10 @@ from bert_judge.encoder.backend import OPENVINO, has_openvino
 from bert_judge.encoder.judge_folder import find_folder
 from bert_judge.judges.bert.judge import BERTJudge
 from bert_judge.report import hub_folder
-from bert_judge.runtime.hardware import best_device, best_dtype, supports_int8
+from bert_judge.runtime.hardware import best_device, best_dtype
 
-EXACT, LOOP = "this judge, encoder alone, float32", "transformers, batches of 1"
+ENCODER = "this judge, encoder alone"
+EXACT, LOOP = f"{ENCODER}, float32", "transformers, batches of 1"
 RIVAL, REFERENCE = "CrossEncoder", "CrossEncoder, PyTorch, float32"
 EARLY, FEATURES = "this judge, lexical features and early exit", "this judge, lexical features, every row read"
 # Peer → heading of the ratio to its fastest way.
@@ -95,11 +97,10 @@ def same_checkpoint(judge: str, scratch: Path, rows: Rows, options: argparse.Nam
     own = {EARLY: (BERTJudge(judge), slow), FEATURES: (BERTJudge(judge, early_exit=False), slow)}
     others = [fast]
     if not options.cuda and has_openvino():
-        kinds = {"int8"} if supports_int8() else set()
-        for kind in sorted((kinds | {best_dtype("cpu")}) - {fast.engine.choice.precision, "float32"}):
+        for kind in sorted({"int8", best_dtype("cpu")} - {fast.engine.choice.precision, "float32"}):
             others.append(BERTJudge(judge, calibrated=False, backend=OPENVINO, precision=kind))
     for other in others:
-        own[f"this judge, encoder alone ({other.engine.choice.backend}, {other.engine.choice.precision})"] = (other, n)
+        own[f"{ENCODER} ({other.engine.choice.backend}, {other.engine.choice.precision})"] = (other, n)
     own[EXACT] = (exact, n)
     ways: dict[str, Way] = {}
     for name, (model, count) in own.items():
@@ -132,11 +133,15 @@ def same_checkpoint(judge: str, scratch: Path, rows: Rows, options: argparse.Nam
     truth = {name: verdicts[EXACT if name.startswith("this") else REFERENCE] for name in ways}
     truth |= dict.fromkeys((FEATURES, EARLY), whole.explain(*columns(rows, 0, slow)).scores >= 0.5)
     flips = {name: float(np.mean(verdicts[name] != truth[name][: way.rows])) for name, way in ways.items()}
-    return compared(ways, times, flips, options.clock)
+    encoders = {name: scores[name] for name in ways if name.startswith(ENCODER)}
+    changes = {name: float(np.abs(np.asarray(values) - np.asarray(scores[EXACT])).max()) for name, values in encoders.items()}
+    return compared(ways, times, flips, changes, options.clock)
 
 
-def compared(ways: Mapping[str, Way], times: Mapping[str, Time], flips: Mapping[str, float], clock: str) -> str:
-    """Rates, ratios and flipped verdicts of the ways."""
+def compared(
+    ways: Mapping[str, Way], times: Mapping[str, Time], flips: Mapping[str, float], changes: Mapping[str, float], clock: str
+) -> str:
+    """Rates, ratios, flipped verdicts and largest changes of a score of the ways."""
     seconds = {name: getattr(time, clock) / ways[name].rows for name, time in times.items()}
     found = {peer: [seconds[name] for name in ways if name.startswith(peer)] for peer in PEERS}
     fastest = {peer: min(values) for peer, values in found.items() if values}
@@ -147,10 +152,18 @@ def compared(ways: Mapping[str, Way], times: Mapping[str, Time], flips: Mapping[
             f"{way.rows / times[name].cpu:.1f}",
             *(f"{peer / seconds[name]:.2f}×" for peer in fastest.values()),
             f"{flips[name]:.2%}",
+            f"{changes[name]:.3f}" if name in changes else "–",
         ]
         for name, way in ways.items()
     ]
-    header = ("way", "rows/s", "rows per core second", *(PEERS[peer] for peer in fastest), "verdicts flipped")
+    header = (
+        "way",
+        "rows/s",
+        "rows per core second",
+        *(PEERS[peer] for peer in fastest),
+        "verdicts flipped",
+        "largest change of a score",
+    )
     return timing.table(header, lines)
 
 

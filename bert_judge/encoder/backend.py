@@ -22,6 +22,7 @@ PRECISIONS = tuple(LOGIT_ERRORS)
 MIN_PARAMETERS = 5_000_000
 # Tokens: the vectors and tiles of a CPU are full, so that rounding does not depend on how far beyond a row is padded.
 LENGTH_MULTIPLE = 16
+RECHECKED = "the fastest precision of this CPU; close verdicts are rechecked in float32"
 Batch = dict[str, np.ndarray]
 # Limited by the caches of a CPU, and by the number of kernel launches of a GPU.
 CPU_BATCH_TOKENS, CUDA_BATCH_TOKENS = 2048, 65536
@@ -81,7 +82,7 @@ class BackendChoice(NamedTuple):
 def choose_backend(
     backend: str, precision: str, device: str, parameters: int, *, needs_torch: bool = True, has_scales: bool = False
 ) -> BackendChoice:
-    """Resolve `auto`. OpenVINO is the fastest on a CPU, and accurate in int8 (measured: docs/log.md).
+    """Resolve `auto`. OpenVINO is the fastest on a CPU, in float32 too, and accurate in int8 (measured: docs/log.md).
 
     Args:
         device: from `hardware.best_device`.
@@ -95,6 +96,8 @@ def choose_backend(
     _check(backend, precision, in_torch)
     prefers_int8 = in_torch != "bfloat16" or (has_scales and not hardware.supports_amx())
     fastest = "int8" if prefers_int8 and device == "cpu" and hardware.supports_int8() else in_torch
+    if precision == "int8" and not hardware.supports_int8():
+        return BackendChoice(OPENVINO, precision, "as configured; float32 is faster, because this CPU has no VNNI")
     if backend == OPENVINO or precision == "int8":
         return BackendChoice(OPENVINO, fastest if precision == "auto" else precision, "as configured")
     if backend == TORCH:
@@ -102,21 +105,20 @@ def choose_backend(
     if device != "cpu":
         reason = "as configured" if precision != "auto" else f"the fastest precision of this {device.upper()}"
         return BackendChoice(TORCH, in_torch if precision == "auto" else precision, reason)
+    reason = "the fastest on this CPU" if fastest == "float32" else RECHECKED
     if not needs_torch and has_openvino():
         if precision != "auto":
             return BackendChoice(OPENVINO, precision, "as configured")
         if parameters < MIN_PARAMETERS:
             return BackendChoice(OPENVINO, "float32", "the encoder is too small to gain from rounding")
-        return BackendChoice(OPENVINO, fastest, "the fastest precision of this CPU; close verdicts are rechecked in float32")
+        return BackendChoice(OPENVINO, fastest, reason)
     if precision != "auto":
         return BackendChoice(TORCH, precision, "as configured")
-    if fastest == "float32":
-        return BackendChoice(TORCH, in_torch, "this CPU is fast in float32 only")
     if parameters < MIN_PARAMETERS:
         return BackendChoice(TORCH, in_torch, "the encoder is too small to be worth a conversion")
     if not has_openvino():
         return BackendChoice(TORCH, in_torch, f"{OPENVINO} in {fastest} would be faster: {pip_install(OPENVINO)}")
-    return BackendChoice(OPENVINO, fastest, "the fastest precision of this CPU; close verdicts are rechecked in float32")
+    return BackendChoice(OPENVINO, fastest, reason)
 
 
 def has_openvino() -> bool:

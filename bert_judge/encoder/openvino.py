@@ -1,7 +1,7 @@
 """The encoder (`weights.py`) on a CPU, as a graph of OpenVINO's operations that computes what transformers computes.
 
 It runs in float32, in bfloat16 if the CPU supports it, or with 8-bit weights and activations. In int8 the weights are integers with
-one scale per output channel.
+one scale per output channel. CPUs without VNNI multiply the same integers in float32.
 
 * Static: `write_input_scales` measured the range of every activation once, on training rows. Only products are computed in
   integers, everything else in bfloat16 or float32.
@@ -110,7 +110,12 @@ class _Builder:
         if self.is_dynamic or input_scale is not None:
             matrix = layer.weight if input_scale is None else Matrix(layer.weight.dequantize() * input_scale, None)
             integers, scale = matrix.quantize()
-            weight = ops.multiply(ops.convert(ops.constant(integers), "f32"), ops.constant(scale))
+            # OpenVINO 2026.4 adds pairs of 8-bit products in 16 bits (vpmaddubsw) where a CPU lacks VNNI. They overflow, by up to
+            # 0.9 in a logit, so the same integers are multiplied in float32 there.
+            if hardware.supports_int8():
+                weight = ops.multiply(ops.convert(ops.constant(integers), "f32"), ops.constant(scale))
+            else:
+                weight = ops.constant(integers * scale)
         else:
             weight = ops.constant(layer.weight.dequantize())
         return ops.add(ops.matmul(states, weight, False, True), ops.constant(layer.bias))

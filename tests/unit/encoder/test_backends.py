@@ -38,7 +38,8 @@ def machine(
     [
         (("auto", "auto"), CPU, LARGE, {}, ("openvino", "int8"), "rechecked in float32"),
         (("auto", "auto"), CPU, LARGE, {"openvino": False}, ("torch", "float32"), "pip install 'openvino"),
-        (("auto", "auto"), CPU, LARGE, {"int8": False}, ("torch", "float32"), "fast in float32 only"),
+        (("auto", "auto"), CPU, LARGE, {"int8": False}, ("openvino", "float32"), "the fastest on this CPU"),
+        (("auto", "auto"), CPU, 1000, {"int8": False}, ("torch", "float32"), "too small"),
         (("auto", "auto"), CPU, LARGE, {"dtype": "bfloat16"}, ("openvino", "bfloat16"), "fastest precision of this CPU"),
         (
             ("auto", "auto"),
@@ -52,7 +53,9 @@ def machine(
         (("auto", "auto"), CPU, 1000, {}, ("torch", "float32"), "too small"),
         (("auto", "auto"), GPU, LARGE, {"dtype": "bfloat16"}, ("torch", "bfloat16"), "fastest precision of this CUDA"),
         (("auto", "float32"), CPU, LARGE, {}, ("torch", "float32"), "as configured"),
-        (("auto", "int8"), CPU, 1000, {"int8": False}, ("openvino", "int8"), "as configured"),
+        (("auto", "int8"), CPU, 1000, {}, ("openvino", "int8"), "as configured"),
+        (("auto", "int8"), CPU, 1000, {"int8": False}, ("openvino", "int8"), "float32 is faster"),
+        (("openvino", "auto"), CPU, LARGE, {"int8": False}, ("openvino", "float32"), "as configured"),
         (("torch", "auto"), CPU, LARGE, {}, ("torch", "float32"), "as configured"),
         (("openvino", "auto"), CPU, 1000, {}, ("openvino", "int8"), "as configured"),
         (("openvino", "auto"), CPU, 1000, {"dtype": "bfloat16"}, ("openvino", "bfloat16"), "as configured"),
@@ -80,6 +83,7 @@ def test_choose_backend(
         ({"dtype": "bfloat16"}, False, "bfloat16"),
         ({"dtype": "bfloat16", "amx": True}, True, "bfloat16"),
         ({"dtype": "bfloat16", "int8": False}, True, "bfloat16"),
+        ({"int8": False}, True, "float32"),
         ({}, True, "int8"),
     ],
 )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from helpers import tiny_models
 from safetensors.numpy import load_file, save_file
 
 from bert_judge.encoder.judge_folder import CHECKSUMS
-from bert_judge.encoder.weights import INPUTS_FILE, LOGIT_ERROR, PREFIXES, input_name
+from bert_judge.encoder.weights import INPUTS_FILE, LOGIT_ERROR, PREFIXES, Linear, Matrix, input_name
 from bert_judge.judges.bert.judge import BERTJudge
 from bert_judge.runtime import hardware
 from bert_judge.runtime.errors import InputError
@@ -54,6 +56,23 @@ def test_scales_are_written_and_used(tmp_path: Path, architecture: str) -> None:
         products = [str(kind["runtimePrecision"].astype(str)) for kind in kinds if "Full" in str(kind["layerType"].astype(str))]
         # Six per layer, and two of the head.
         assert sum(kind in ("u8", "i8") for kind in products) == 12 and len(products) == 14
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_products_of_the_largest_values_are_exact(sign: int) -> None:
+    """Pairs of 8-bit products overflow 16 bits on CPUs without VNNI."""
+    layer = Linear(Matrix(np.full((64, 64), sign, np.float32), None), np.zeros(64, np.float32))
+    weights: Any = SimpleNamespace(
+        layers=[SimpleNamespace(query=layer)],
+        input_scales={input_name(0, "query"): np.ones(64, np.float32)},
+        embedding_norm=SimpleNamespace(bias=layer.bias),
+        heads=4,
+    )
+    states = openvino.ops.parameter([1, -1, 64], np.float32)
+    graph = openvino.openvino.Model(openvino._Builder(weights, int8=True)._project(states, 0, "query"), [states], "product")
+    backend = openvino.OpenvinoBackend(graph, 64, "int8")
+    [output] = backend.compiled([np.ones((1, 32, 64), np.float32)]).values()
+    np.testing.assert_allclose(output, sign * 64.0, rtol=0.01)
 
 
 def test_scales_are_the_largest_inputs_whatever_the_padding(tmp_path: Path) -> None:
