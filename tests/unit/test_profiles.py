@@ -40,6 +40,11 @@ def test_the_rules_of_a_profile_exist(path: Path) -> None:
     assert set(profile.get("set-resources", {})) <= dict(rules()).keys()
 
 
+def test_the_rules_that_the_demo_names_exist() -> None:
+    [names] = re.findall(r"^LONG := (.*)", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    assert set(names.split()) <= dict(rules()).keys()
+
+
 def test_every_gpu_rule_has_the_gpu_partition() -> None:
     resources = yaml.safe_load((ROOT / "profiles" / "slurm" / "config.yaml").read_text("utf-8"))["set-resources"]
     gpu_rules = {name for name, text in rules() if re.search(r"^        gpu=", text, re.MULTILINE)}

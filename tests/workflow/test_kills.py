@@ -13,7 +13,7 @@ from safetensors.numpy import load_file
 from bert_judge.candidates.stage import SHARD_ROWS
 from bert_judge.labels import stage
 
-pytestmark = pytest.mark.workflow
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 QUESTIONS = 1300
 

@@ -516,8 +516,8 @@ print(judge.seen, tally.rows, *(line.split()[1] for line in open("/proc/self/sta
 """
 
 
-def scored_elsewhere(source: Path, output: Path, limit: int) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", PROGRAM, str(source), str(output), str(limit)]
+def scored_elsewhere(source: Path, output: Path, limit: int, program: str = PROGRAM) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", program, str(source), str(output), str(limit)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
@@ -575,8 +575,9 @@ def test_names_cannot_control_the_terminal_or_a_spreadsheet(tmp_path: Path) -> N
 
 def test_two_calls_with_one_output_do_not_mix(tmp_path: Path) -> None:
     source, output = long_file(tmp_path / "a.csv", 3000), tmp_path / "b.csv"
+    impatient = "from bert_judge.runtime import outputs\noutputs.WAIT_SECONDS = 0.5\n"
     with tables.exclusive(output):
-        second = scored_elsewhere(source, output, limit=10_000)
+        second = scored_elsewhere(source, output, limit=10_000, program=impatient + PROGRAM)
     assert second.returncode == 1
     assert f"{output}: is being written by process {os.getpid()}; wait for it to end, or choose another" in second.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]

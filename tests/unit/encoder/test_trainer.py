@@ -118,6 +118,7 @@ trainer.fit(loaded, examples, SETTINGS, Path(sys.argv[2]))
 
 
 # On pre-emption, SIGTERM saves the current step, and the exit status tells the scheduler that the work is unfinished.
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, 128 + signal.SIGTERM)])
 def test_a_killed_run_resumes_with_the_same_result(tmp_path: Path, number: signal.Signals, status: int) -> None:
     backbone = tiny_models.encoder(tmp_path / "backbone")

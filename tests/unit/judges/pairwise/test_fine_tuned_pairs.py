@@ -92,6 +92,7 @@ def test_a_judge_of_pairs_explains_if_its_data_did(tmp_path: Path) -> None:
     assert (explained[0].forward.completion_tokens or 0) > 1
 
 
+@pytest.mark.slow
 def test_swap_augmentation_makes_a_judge_consistent(tmp_path: Path) -> None:
     """In every training pair the first answer is the better one. Without swaps the position is all there is to learn."""
     rows = pair_rows(
