@@ -16,6 +16,7 @@ from bert_judge.assets.prepare import GENERAL_FOLDER
 from bert_judge.cli import options
 from bert_judge.cli.answer_reader import make_reader
 from bert_judge.cli.remote_files import use_copies
+from bert_judge.cli.second_judge import Check, DryRun, MaxCost, MaxRows, Price, RequestLimits, prepare_requests, report_second_judge
 from bert_judge.cli.terminal import console, echo, format_interval, format_number, format_percent, log, make_table, progress
 from bert_judge.importers.answers import NO_REFERENCE, RecordReader, find_suspicious_input
 from bert_judge.importers.column_names import column_option
@@ -69,6 +70,11 @@ def score(
         Path | None, typer.Option(help="Answers known to be wrong: a judge that accepts too many voids the call (exit code 3).")
     ] = None,
     max_accepted: Annotated[float, typer.Option(min=0, max=1, help="Highest share of these that a judge may accept.")] = 0.1,
+    price: Price = None,
+    max_cost: MaxCost = None,
+    max_rows: MaxRows = None,
+    check_rows: Check = 0,
+    dry_run: DryRun = False,
     example: Annotated[bool, typer.Option("--example", help=f"Write a small file of answers, {EXAMPLE}, and score it.")] = False,
     force: options.Force = False,
 ) -> None:
@@ -81,7 +87,7 @@ def score(
     elif file is None:
         raise InputError("score needs a file of answers; bert-judge score --example writes a small one and scores it")
     columns = options.without_none(question=question, references=references, candidate=candidate, model=model, label=label)
-
+    limits = RequestLimits(price, max_cost, max_rows, check_rows, dry_run)
     if top_percent is not None and not 0 < top_percent <= 1:
         raise InputError(f"--top-percent {top_percent:g}: is outside 0 to 1; give a share, such as 0.2 for the best fifth")
     if top_percent is not None and len(judge or []) > 1:
@@ -103,9 +109,11 @@ def score(
             check=check,
             is_conversation=conversation,
             top_share=top_percent,
+            limits=limits,
         )
 
-    choices = (judge, threshold, policy, sorted(columns.items()), by, conversation, top_percent, prefix, known_wrong, max_accepted)
+    judging = (judge, threshold, policy, conversation, limits)
+    choices = (*judging, sorted(columns.items()), by, top_percent, prefix, known_wrong, max_accepted)
     use_copies(file, output, run, settings=choices, force=force)
 
 
@@ -168,6 +176,7 @@ def judge_file(
     check: Callable[[Sequence[judge_loading.NamedJudge]], None] = lambda judges: None,
     is_conversation: bool = False,
     top_share: float | None = None,
+    limits: RequestLimits | None = None,
 ) -> Tally:
     """Append the verdicts of judges to a file, and print a summary.
 
@@ -180,9 +189,11 @@ def judge_file(
         check: raises for loaded judges that may not judge.
         is_conversation: the judges read whole conversations; see `make_column_reader`.
         top_share: of the rows that are written; see `score_file`.
+        limits: of the requests to servers; None: all rows are asked about, without a plan.
 
     Raises:
         InputError: the file, its columns, the judge or the output is invalid; nothing was written.
+        typer.Exit: of a dry run.
     """
     # Columns of the user mean that the file is read as plain rows, not as a framework's file; a file of references does not.
     answers = open_answers(file, is_plain=bool(columns.keys() - {"references"}))
@@ -203,6 +214,9 @@ def judge_file(
     with tables.claim_output(output, file, force=force):
         source = answers.rows or _convert(answers, work_folder(output), companions)
         references = find()
+        if limits is not None:
+            limits.check_use(references)
+            references = [limits.set_price(reference) for reference in references]
         needs_references = any(reference.needs_references for reference in references)
         reader, labels = make_reader(
             answers, source, columns, by, needs_references=needs_references, is_conversation=is_conversation
@@ -216,11 +230,17 @@ def judge_file(
         for named in judges:
             _warn_about_kinds(file, named, source.sample, reader)
         prefix = prefix or _choose_prefix(source, judges)
+        if limits is not None:
+            with progress("rows judged") as on_progress:
+                judges = prepare_requests(judges, source, reader, work_folder(output), limits, on_progress)
+            if limits.dry_run:
+                raise typer.Exit
         with progress("rows judged") as on_progress:
             tally = score_file(
                 source, reader, output, judges, prefix=prefix, group_of=group_of, on_progress=on_progress, top_share=top_share
             )
     _report(tally, output, labels, by)
+    report_second_judge(judges)
     if answers.framework is None and tally.decided:
         if prefix == LABEL_PREFIX:
             log(f"next: bert-judge train {shlex.quote(str(output))} -o my-judge trains a judge on these labels")

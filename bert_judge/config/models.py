@@ -255,6 +255,7 @@ class OpenAIModel(Generated):
         "timeout",
         "retries",
         "budget_tokens",
+        "budget_cost",
     }
 
     generator: Literal["openai"]
@@ -270,9 +271,9 @@ class OpenAIModel(Generated):
     """turn reasoning on or off, for vLLM and other servers that accept `chat_template_kwargs`; default: that of the server"""
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     """request field for `max_new_tokens`; newer OpenAI models require `max_completion_tokens`"""
-    structured_output: Literal["structured_outputs", "guided_choice", "json_schema", "none"] = "none"
-    """how answers are restricted to a list of choices: `structured_outputs` (vLLM), `guided_choice` (older vLLM), `json_schema`
-    (OpenAI)"""
+    structured_output: Literal["auto", "structured_outputs", "grammar", "json_schema", "none"] = "auto"
+    """how answers are restricted to a list of choices: `structured_outputs` (vLLM), `grammar` (llama.cpp), `json_schema` (OpenAI
+    and others); `auto` asks the server a harmless question with each and takes the first that it honours"""
     logprobs: bool = False
     """request log-probabilities of these answers, so that a judge's score is a probability"""
     extra: dict[str, Any] = {}
@@ -287,6 +288,8 @@ class OpenAIModel(Generated):
     """maximum number of retries after a transient error"""
     budget_tokens: Annotated[int, Field(gt=0)] | None = None
     """maximum number of tokens (prompt and completion) per job; further rows get the status `error`"""
+    budget_cost: Annotated[float, Field(gt=0)] | None = None
+    """maximum cost per job, by `price`; further rows get the status `error`"""
 
     @model_validator(mode="after")
     def _check_request(self) -> OpenAIModel:
@@ -294,6 +297,8 @@ class OpenAIModel(Generated):
             raise ValueError("base_url needs http:// or https:// and an address without user and password")
         if not re.fullmatch(r"[A-Z_][A-Z0-9_]*", self.api_key_env):
             raise ValueError("api_key_env needs the name of an environment variable in capitals, never the key itself")
+        if self.budget_cost is not None and self.price is None:
+            raise ValueError("budget_cost needs the price of the tokens; set price")
         if taken := sorted(set(self.extra) & SET_FIELDS):
             raise ValueError(f"extra: {taken[0]} is set by bert-judge; remove it from extra")
         return self

@@ -13,10 +13,11 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from bert_judge import tables
+from bert_judge.judges.prompted import BYTES_PER_TOKEN, FREE_REPLY_TOKENS
 
 TOKENS = ["prompt_tokens", "completion_tokens"]
-# Assumptions about an LLM judge: tokens of its instructions and of its reply, and characters per token of English.
-INSTRUCTION_TOKENS, REPLY_TOKENS, CHARACTERS_PER_TOKEN = 300, 120, 4.0
+# Assumptions about an LLM judge: tokens of its instructions.
+INSTRUCTION_TOKENS = 300
 
 
 class Usage(NamedTuple):
@@ -165,7 +166,7 @@ def _llm_judge_on_all_answers(
         price = spec["prices"]["verdicts"].get(judge)
     else:
         judge, price = "an LLM judge", None
-        prompt_tokens = INSTRUCTION_TOKENS * answers + characters / CHARACTERS_PER_TOKEN
-        tokens = {"prompt_tokens": prompt_tokens, "completion_tokens": float(REPLY_TOKENS * answers)}
+        prompt_tokens = INSTRUCTION_TOKENS * answers + characters / BYTES_PER_TOKEN
+        tokens = {"prompt_tokens": prompt_tokens, "completion_tokens": float(FREE_REPLY_TOKENS * answers)}
     row = _cost_row("llm_on_all", judge, use="test", usage=Usage(answers, **tokens), gpus=0)
     return {**row, "price_assumed": price is None, "cost": _price_tokens(tokens, price or spec["assumed_price"])}

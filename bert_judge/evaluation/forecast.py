@@ -11,7 +11,8 @@ from pathlib import Path
 
 from bert_judge import tables
 from bert_judge.config import ImportedModel, JudgeConfig, LocalModel, OpenAIModel, SimulatedModel, VLLMModel
-from bert_judge.evaluation.cost import INSTRUCTION_TOKENS, REPLY_TOKENS, Usage, generation_timings, measure_usage
+from bert_judge.evaluation.cost import INSTRUCTION_TOKENS, Usage, generation_timings, measure_usage
+from bert_judge.judges.prompted import FREE_REPLY_TOKENS
 from bert_judge.plan import Plan
 
 TABLE_PATH = re.compile(r"(?P<stage>candidates|labels/(?P<judge>[^/]+))/(?P<model>[^/]+)/(?P<task>[^/]+)\.parquet")
@@ -121,7 +122,7 @@ def _estimate_judge_rates(block: JudgeConfig) -> Rates:
     """Estimate the tokens and the time of a judge: a prompted language model, or an encoder."""
     read = QUESTION_TOKENS + ANSWER_TOKENS
     if isinstance(model := getattr(block, "model", None), LocalModel | OpenAIModel):
-        return _estimate_rates(model, INSTRUCTION_TOKENS + read, REPLY_TOKENS)
+        return _estimate_rates(model, INSTRUCTION_TOKENS + read, FREE_REPLY_TOKENS)
     encoder = getattr(block, "checkpoint", None) or getattr(block, "backbone", None)
     parameters = _num_parameters(encoder) if isinstance(encoder, str) else None
     return Rates(seconds=2 * parameters * read / ENCODER_RATE, estimated=True) if parameters else Rates()

@@ -31,8 +31,8 @@ def check_server(model: Any, origin: str) -> None:
         raise ValueError(f"model with {origin} is the server that runs the trained judge; set model.generator to openai")
     if not model.logprobs or model.structured_output == "none":
         raise ValueError(
-            "the score of a trained judge is the probability of its verdict; set model.logprobs: true and model.structured_output, "
-            "which is structured_outputs for vLLM"
+            "the score of a trained judge is the probability of its verdict; set model.logprobs: true and model.structured_output "
+            "to another value than none"
         )
 
 

@@ -23,6 +23,8 @@ log = logging.getLogger(__name__)
 MODEL_FAILED = "the judge's model failed"
 PROBABILITY = "probability of the verdict"
 RETRY_SEPARATOR = "\n[asked again]\n"
+# For estimates: of English text, and of others in UTF-8 within a factor of two; tokens of a reply.
+BYTES_PER_TOKEN, CONSTRAINED_REPLY_TOKENS, FREE_REPLY_TOKENS = 4.0, 8, 120
 # How a verdict was found.
 VERDICT_LINE, VERDICT_JSON, BARE_VERDICT = "verdict line", "verdict in JSON", "bare verdict"
 # Why there is no verdict.
@@ -232,6 +234,18 @@ class PromptedJudge(ABC, Generic[Case]):
     @abstractmethod
     def _parse_completion(self, case: Case, completion: Completion, choices: tuple[str, ...] | None) -> Reading:
         """Interpret a completion that has text."""
+
+    @property
+    def reply_tokens(self) -> int:
+        """Estimated tokens of a reply."""
+        return CONSTRAINED_REPLY_TOKENS if self._reply_formats()[0].choices else FREE_REPLY_TOKENS
+
+    def _plan(self, cases: Sequence[Case]) -> tuple[list[float], list[bool]]:
+        """Return the estimated prompt tokens of each case, and whether it would be requested, because no reply is stored."""
+        requests = [self._request(case, self._reply_formats()[0]) for case in cases]
+        tokens = [len(request.prompt.encode("utf-8", "surrogatepass")) / BYTES_PER_TOKEN for request in requests]
+        find_missing = getattr(self.generator, "find_missing", lambda requests: [True] * len(requests))
+        return tokens, find_missing(requests)
 
     def _ask(self, cases: Sequence[Case]) -> list[Reply]:
         """Return one reply per case; cases without a verdict are asked again, all together."""

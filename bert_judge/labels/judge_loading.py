@@ -1,8 +1,9 @@
 """Find and load a judge by the name that a user gives, for `score`, `predict`, `attack`, `serve` and the integrations.
 
-A name is one of: a judge of the given configuration, `general` (the judge in this package), a built-in rule, `FILE.yaml:NAME` (a
-judge of a configuration file), the name of a trained judge in `results/judges`, the folder of a trained judge, or `owner/name` (a
-checkpoint on the hub); or two and more of them joined by `+`, a cascade.
+A name is one of: a judge of the given configuration, `general` (the judge in this package), a built-in rule, a language model
+behind a server (`http://HOST/v1#MODEL`, `openai:MODEL`), `FILE.yaml:NAME` (a judge of a configuration file), the name of a trained
+judge in `results/judges`, the folder of a trained judge, or `owner/name` (a checkpoint on the hub); or two and more of them joined
+by `+`, a cascade.
 """
 
 import json
@@ -16,6 +17,7 @@ from bert_judge import tables
 from bert_judge.assets.prepare import GENERAL, GENERAL_FOLDER
 from bert_judge.judges import registry
 from bert_judge.judges.registry import JudgeKind, LoadContext
+from bert_judge.labels.server_judges import find_server_block, is_server_name
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError, suggest
 from bert_judge.runtime.package_data import read_yaml
@@ -37,7 +39,10 @@ _MINIMAL_CONFIG = {"models": {"placeholder": {"generator": "simulated", "p_corre
 class NamedJudge:
     """A loaded judge with its name, its origin and, if it is trained, its folder; equal origins give equal verdicts.
 
-    `needs_references`: see `JudgeKind.needs_references`.
+    Attributes:
+        needs_references: see `JudgeKind.needs_references`.
+        is_served: it asks a language model behind a server.
+        price: of a million tokens of its `prompt` and `completion`, if known.
     """
 
     name: str
@@ -45,11 +50,26 @@ class NamedJudge:
     judge: Any
     folder: Path | None = None
     needs_references: bool = True
+    is_served: bool = False
+    price: Mapping[str, float] | None = None
 
     def close(self) -> None:
         """End the processes of the judge, if it has any."""
         if hasattr(self.judge, "close"):
             self.judge.close()
+
+
+@dataclass(frozen=True)
+class NamedCascade(NamedJudge):
+    """A loaded cascade; `judge` decides like its members one after the other.
+
+    Attributes:
+        members: the judges, the cheapest first.
+        confidences: see `CascadeJudge`.
+    """
+
+    members: Sequence[NamedJudge] = ()
+    confidences: Sequence[float | None] = ()
 
 
 @dataclass(frozen=True)
@@ -95,7 +115,24 @@ class JudgeReference:
         judge = self.kind.load(replace(self.context, inputs=inputs))
         spec = self.context.spec
         depends_on = {"spec": {key: spec[key] for key in ("settings", "prompts", "versions")}, "revisions": judge.revisions}
-        return NamedJudge(self.name, tables.canonical(depends_on), judge, self.folder, self.needs_references)
+        return NamedJudge(
+            self.name,
+            tables.canonical(depends_on),
+            judge,
+            self.folder,
+            needs_references=self.needs_references,
+            is_served=self.is_served,
+            price=(self.context.block.get("model") or {}).get("price"),
+        )
+
+    @property
+    def is_served(self) -> bool:
+        """Whether the judge asks a language model behind a server."""
+        return (self.context.settings.get("model") or {}).get("generator") == "openai"
+
+    def without_store(self) -> "JudgeReference":
+        """Return the judge without a store of its requests."""
+        return replace(self, context=replace(self.context, store=None))
 
 
 @dataclass(frozen=True)
@@ -111,16 +148,32 @@ class CascadeReference(JudgeReference):
     def load(self) -> NamedJudge:
         from bert_judge.judges.cascade.escalation import CascadeJudge
 
-        # Requests to servers are stored only for judges that stand alone.
-        loaded = [replace(member, context=replace(member.context, store=None)).load() for member in self.members]
-        accuracies = [_read_accuracy(judge) for judge in loaded[1:]]
-        judge = CascadeJudge({judge.name: judge.judge for judge in loaded}, accuracies)
-        origin = tables.canonical({"judges": [judge.origin for judge in loaded], "accuracies": accuracies})
-        return NamedJudge(self.name, origin, judge, None, self.needs_references)
+        loaded = [member.load() for member in self.members]
+        confidences = [_read_accuracy(judge) for judge in loaded[1:]]
+        judge = CascadeJudge({judge.name: judge.judge for judge in loaded}, confidences)
+        origin = tables.canonical({"judges": [judge.origin for judge in loaded], "confidences": confidences})
+        return NamedCascade(
+            self.name,
+            origin,
+            judge,
+            needs_references=self.needs_references,
+            is_served=self.is_served,
+            members=loaded,
+            confidences=confidences,
+        )
+
+    @property
+    def is_served(self) -> bool:
+        return any(member.is_served for member in self.members)
+
+    def without_store(self) -> JudgeReference:
+        return replace(self, members=[member.without_store() for member in self.members])
 
 
-def _read_accuracy(judge: NamedJudge) -> float:
-    """Return the accuracy of a trained judge on the validation rows of its training."""
+def _read_accuracy(judge: NamedJudge) -> float | None:
+    """Return the accuracy of a trained judge on the validation rows of its training; None for a language model behind a server."""
+    if judge.is_served:
+        return None
     try:
         metrics = "" if judge.folder is None else (judge.folder / "metrics.json").read_text("utf-8")
         return float(json.loads(metrics)["validation"]["accuracy"])
@@ -133,13 +186,20 @@ def _read_accuracy(judge: NamedJudge) -> float:
 
 def find_cascade(name: str, results: Path = RESULTS) -> JudgeReference:
     """Find a judge, or a cascade of judges whose names are joined by `+`; raises like `find_judge`."""
-    if "+" not in name or Path(name).expanduser().exists():
+    names = _split_cascade(name)
+    if len(names) == 1 or Path(name).expanduser().exists():
         return find_judge(name, results=results)
-    members = [find_judge(member, results=results) for member in name.split("+")]
+    members = [find_judge(member, results=results) for member in names]
     if pairs := [member.name for member in members if member.kind.compares_pairs]:
         raise InputError(f"--judge {name}: {pairs[0]} is a judge of two answers, which cannot be part of a cascade")
     context = LoadContext({"judge": "+".join(member.name for member in members), "settings": {}}, {}, {})
     return CascadeReference(context.name, registry.find("cascade"), context, members=members)
+
+
+def _split_cascade(name: str) -> list[str]:
+    """Return the names joined by `+`; the address of a server, which may contain one, comes last."""
+    first, plus, rest = name.partition("+")
+    return [name] if is_server_name(name) or not plus else [first, *_split_cascade(rest)]
 
 
 def find_judges(names: Sequence[str], threshold: float | None = None, policy: str | None = None) -> list[JudgeReference]:
@@ -201,6 +261,11 @@ def find_judge(
         return _of_folder(GENERAL_FOLDER, name, **about)
     if name in RULES:
         return _of_block(name, "lexical", {"kind": "lexical", **RULES[name]}, {}, **about)
+    if is_server_name(name):
+        short_name, block = find_server_block(name)
+        reference = _of_block(short_name, "llm", block, {}, **about)
+        store = resume.store_folder(f"verdicts/{short_name}/{model}", results)
+        return replace(reference, context=replace(reference.context, store=store))
     file, _, in_file = name.rpartition(":")
     if file.lower().endswith((".yaml", ".yml")):
         return _from_file(Path(file), in_file, **about)

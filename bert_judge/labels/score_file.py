@@ -15,13 +15,14 @@ from hashlib import blake2b
 from itertools import combinations
 from operator import itemgetter
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from bert_judge import tables
 from bert_judge.importers.answers import RecordReader
 from bert_judge.judges.protocol import EMPTY_FLAG, INCORRECT, NOT_ATTEMPTED, VERDICT_CODES, Label, Row
+from bert_judge.labels.escalation import Escalation, StoreOf, judge_inputs
 from bert_judge.labels.judge_loading import NamedJudge
 from bert_judge.labels.judging import JudgeInput, LabelStore, ParsedRecord, judge_rows, parse_record
 from bert_judge.labels.writers import check_new_columns, open_writer
@@ -71,20 +72,18 @@ def score_file(
     new_columns = [prefix + name for name in output_columns(judges)]
     check_new_columns(source.path, source.columns, new_columns)
     # Another state of the program may judge otherwise.
-    judges = [replace(judge, origin=f"{program()} {judge.origin}") for judge in judges]
+    judges = [with_program(judge) for judge in judges]
 
     def judged_chunks() -> Iterator[tuple[Chunk, list[ParsedRecord], list[list[Label | None]]]]:
         start = 0.0
+        for judge in judges:
+            if isinstance(judge, Escalation):
+                judge.records.clear()
         for number, chunk in enumerate(source.chunks(CHUNK_ROWS)):
             records = [parse_record(reader, record) for record in chunk.records]
             inputs = [record.input for record in records]
             report = _ChunkProgress(on_progress, start, chunk.fraction_read, len(records) * len(judges))
-            stores = (LabelStore(work / "verdicts" / judge.name / f"{number:06d}", SHARD_ROWS) for judge in judges)
-            yield (
-                chunk,
-                records,
-                [judge_rows(judge, inputs, store=store, on_progress=report) for judge, store in zip(judges, stores, strict=True)],
-            )
+            yield chunk, records, [_judge_chunk(judge, inputs, store_of(work, number), report) for judge in judges]
             on_progress(start := chunk.fraction_read, 0)
 
     is_kept = None if top_share is None else _select_best((column for _, _, [column] in judged_chunks()), top_share)
@@ -105,6 +104,28 @@ def score_file(
             tally.add(models, questions, [record.label for record in records], labels, groups=groups)
     resume.clear(work)
     return tally
+
+
+NamedJudgeT = TypeVar("NamedJudgeT", bound=NamedJudge)
+
+
+def with_program(judge: NamedJudgeT) -> NamedJudgeT:
+    """Return a judge whose origin names the state of the program, since another one may judge otherwise."""
+    judge = replace(judge, origin=f"{program()} {judge.origin}")
+    return replace(judge, members=[with_program(member) for member in judge.members]) if isinstance(judge, Escalation) else judge
+
+
+def store_of(work: Path, chunk: int) -> StoreOf:
+    """Return the function from a judge's name to the store of its labels on a chunk."""
+    return lambda name: LabelStore(work / "verdicts" / name / f"{chunk:06d}", SHARD_ROWS)
+
+
+def _judge_chunk(
+    judge: NamedJudge, inputs: Sequence[JudgeInput], stores: StoreOf, on_progress: Callable[[int], None]
+) -> list[Label | None]:
+    if isinstance(judge, Escalation):
+        return judge_inputs(judge, inputs, stores, on_progress)
+    return judge_rows(judge, inputs, store=stores(judge.name), on_progress=on_progress)
 
 
 class _ChunkProgress:

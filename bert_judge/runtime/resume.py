@@ -17,7 +17,7 @@ import shutil
 import signal
 import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
@@ -166,6 +166,15 @@ def save_shard(folder: str | Path, results: Mapping[str, Mapping[str, Any]]) -> 
     table = pa.Table.from_pylist([{"key": key, **result} for key, result in results.items()])
     with outputs.atomic(folder / f"{content_key(*results)}.parquet") as temporary:
         pq.write_table(table, temporary)
+
+
+def stored_keys(folder: str | Path) -> set[str]:
+    """Return the content keys of all results in a folder; files that are not readable have none."""
+    keys: set[str] = set()
+    for path in Path(folder).glob("[0-9a-f]*.parquet"):
+        with suppress(pa.ArrowInvalid, OSError):
+            keys.update(pq.read_table(path, columns=["key"])["key"].to_pylist())
+    return keys
 
 
 def _load(folder: Path, keys: Set[str]) -> dict[str, Mapping[str, Any]]:

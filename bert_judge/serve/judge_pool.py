@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -143,10 +143,11 @@ def select_judges(
 def _named_judges(names: Sequence[str], results: Path) -> list[JudgeReference]:
     trained = judge_loading.trained_judges(results / "judges")
     served = dict.fromkeys(names or [judge_loading.GENERAL, *trained, *judge_loading.RULES])
-    short_names = [name.rpartition(":")[2] if ":" in name else Path(name).expanduser().resolve().name for name in served]
-    if repeated := [name for name in short_names if short_names.count(name) > 1]:
+    references = [judge_loading.find_cascade(name, results) for name in served]
+    names = [reference.name for reference in references]
+    if repeated := [name for name in names if names.count(name) > 1]:
         raise InputError(f"--judge: two judges are called {repeated[0]!r}; serve them on two ports")
-    return [judge_loading.find_cascade(name, results) for name in served]
+    return references
 
 
 def _configured_judges(names: Sequence[str], files: Sequence[Path], results: Path) -> list[JudgeReference]:
@@ -180,8 +181,8 @@ def _load(reference: JudgeReference) -> Any:
     Requests are not stored. The judge labels one answer first, so that the first client does not wait for the conversion of a
     model; a language model is not called for this.
     """
-    judge = replace(reference, context=replace(reference.context, store=None)).load().judge
-    if "model" not in reference.context.settings:
+    judge = reference.without_store().load().judge
+    if not reference.is_served and "model" not in reference.context.settings:
         if reference.kind.compares_pairs:
             judge.compare([Pair("Why?", "Because.", "No.")])
         else:

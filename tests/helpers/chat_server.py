@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -33,6 +33,9 @@ class ChatServer(ThreadingHTTPServer):
         dead: drop every connection.
         refuse: respond to every request with this failure.
         reply: replaces parts of a response's message and choice.
+        models: names in the list of models; None: there is no list.
+        verdict: prompt → word that the model wants to reply; with it, a server restricts replies by the fields in `honours` only,
+            and rejects those in `rejects`.
     """
 
     daemon_threads = True
@@ -49,6 +52,10 @@ class ChatServer(ThreadingHTTPServer):
         self.dead = False
         self.refuse = ""
         self.reply: dict[str, Any] = {}
+        self.models: list[str] | None = ["m"]
+        self.verdict: Callable[[str], str] | None = None
+        self.honours: set[str] = set()
+        self.rejects: set[str] = set()
         self.lock = threading.Lock()
 
     @property
@@ -84,9 +91,28 @@ def decision(body: dict[str, Any], candidate: str) -> dict[str, Any]:
     return response | {"answers": [refusal if candidate == "refuse" else answer]}
 
 
+def restrict(body: dict[str, Any], word: str, honours: set[str]) -> str:
+    """Return a word, or the first allowed one if the body restricts the reply by a field that the server honours."""
+    for field in honours & body.keys():
+        text = json.dumps(body[field])
+        allowed = re.findall(r'\\"(\w+)\\"', text) if field == "grammar" else re.findall(r'"(\w+)"', text)
+        if field == "response_format":
+            allowed = body[field]["json_schema"]["schema"]["properties"]["answer"]["enum"]
+            return json.dumps({"answer": word if word in allowed else allowed[0]})
+        return word if word in allowed else next(name for name in allowed if name != "choice")
+    return word
+
+
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server: ChatServer
+
+    def do_GET(self) -> None:
+        self.server.keys.append(self.headers["Authorization"])
+        if self.server.refuse or self.server.models is None:
+            self.fail(self.server.refuse or "404")
+        else:
+            self.send(200, json.dumps({"object": "list", "data": [{"id": name} for name in self.server.models]}))
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
@@ -104,6 +130,8 @@ class Handler(BaseHTTPRequestHandler):
             self.close_connection = True
         elif self.server.refuse:
             self.fail(self.server.refuse)
+        elif rejected := self.server.rejects & body.keys():
+            self.send(400, json.dumps({"error": {"message": f"Unsupported parameter: {rejected.pop()!r}"}}))
         elif failure and tries <= int(failure[2]):
             self.fail(failure[1])
         else:
@@ -113,6 +141,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def answer(self, body: dict[str, Any], prompt: str) -> dict[str, Any]:
         reply = self.server.reply
+        if self.server.verdict is not None:
+            reply = {"message": {"content": restrict(body, self.server.verdict(prompt), self.server.honours)}, **reply}
         message = {"role": "assistant", "content": f"answer to {prompt}", **reply.get("message", {})}
         choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None, **reply.get("choice", {})}
         return {

@@ -1,8 +1,11 @@
 """A generator whose completions are cached on disk, under content keys of their requests.
 
-Nothing is generated twice: a killed job, a raised limit, an added row or another table pays only for what is missing.
+Nothing is generated twice: a killed job, a raised limit, an added row or another table pays only for what is missing. Completions
+of a server, which cost money, are written to a journal as they arrive; it becomes a shard when the next job starts.
 """
 
+import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,8 +14,9 @@ from bert_judge import tables
 from bert_judge.candidates.generators.protocol import Completion, Generator, Request
 from bert_judge.runtime import resume
 
-# Completions per shard, the most that a kill can lose.
+# Completions per shard, the most that a kill can lose of a local model.
 SHARD_ROWS = 128
+JOURNAL_SUFFIX = ".journal"
 
 
 class CachedGenerator:
@@ -37,7 +41,8 @@ class CachedGenerator:
         retry_errors: bool = False,
         shard_rows: int = SHARD_ROWS,
     ) -> None:
-        self.folder, self.make_generator = folder, make_generator
+        self.folder, self.make_generator = Path(folder), make_generator
+        self._journal = self.folder / f"{os.getpid()}{JOURNAL_SUFFIX}"
         self.by_sample, self.retry_errors, self.shard_rows = by_sample, retry_errors, shard_rows
         self.revisions = dict(revisions or {})
         self._origin = tables.canonical({"origin": origin, "revisions": self.revisions})
@@ -51,6 +56,7 @@ class CachedGenerator:
     def generate(self, requests: Sequence[Request]) -> list[Completion]:
         """Return one completion per request, in order. Requests with the same key share one."""
         keys = [self.key(request) for request in requests]
+        self._recover_journals()
         rows = resume.run_resumable(
             requests,
             keys,
@@ -60,21 +66,63 @@ class CachedGenerator:
             unit="answers",
             should_cache=self._should_cache,
         )
+        self._journal.unlink(missing_ok=True)
         return [_to_completion(request, row) for request, row in zip(requests, rows, strict=True)]
+
+    def check_features(self) -> Any:
+        """Load the generator of a server and return what the server supports; see `OpenAIGenerator.check_features`."""
+        return self._load().check_features()
+
+    def find_missing(self, requests: Sequence[Request]) -> list[bool]:
+        """Return which requests have no stored completion."""
+        self._recover_journals()
+        stored = resume.stored_keys(self.folder)
+        return [self.key(request) not in stored for request in requests]
+
+    def _recover_journals(self) -> None:
+        """Save the completions of killed jobs as shards."""
+        for journal in self.folder.glob(f"*{JOURNAL_SUFFIX}"):
+            if journal != self._journal:
+                resume.save_shard(self.folder, _read_journal(journal))
+                journal.unlink(missing_ok=True)
+
+    def _write_journal(self, request: Request, completion: Completion) -> None:
+        line = json.dumps({"key": self.key(request), **to_row(request, completion)})
+        # Opened for each line, which may then be written whatever becomes of this process.
+        with self._journal.open("a", encoding="utf-8") as journal:
+            journal.write(line + "\n")
+
+    def _load(self) -> Any:
+        if self._generator is None:
+            self._generator = self.make_generator()
+            if hasattr(self._generator, "on_completion"):
+                self._generator.on_completion = self._write_journal
+        return self._generator
 
     def _should_cache(self, row: Mapping[str, Any]) -> bool:
         return not (self.retry_errors and row["status"] == "error")
 
     def _generate_rows(self, requests: Sequence[Request]) -> list[dict[str, Any]]:
-        if self._generator is None:
-            self._generator = self.make_generator()
+        generator = self._load()
         try:
-            completions = self._generator.generate(requests)
+            completions = generator.generate(requests)
         except resume.Stopped as stopped:
             raise resume.Stopped({index: to_row(requests[index], value) for index, value in stopped.results.items()}) from None
         # A server reveals its model's version only in a response.
-        self.revisions |= self._generator.revisions
+        self.revisions |= generator.revisions
         return [to_row(request, completion) for request, completion in zip(requests, completions, strict=True)]
+
+
+def _read_journal(path: Path) -> dict[str, dict[str, Any]]:
+    """Return key → row of the completions in a journal, whose last line may be incomplete."""
+    rows = {}
+    for line in path.read_text("utf-8").splitlines():
+        try:
+            row = json.loads(line)
+        except ValueError:
+            continue
+        rows[row.pop("key")] = row
+    return rows
 
 
 def to_row(request: Request, completion: Completion) -> dict[str, Any]:

@@ -4,6 +4,8 @@ The openai client retries temporary failures (408, 409, 429, 5xx, timeouts, lost
 responses are retried here. When retries are exhausted, the row has status `error` and a reason, and the next run asks again.
 Failures that affect every row, such as a rejected key or an unknown model, end the job at once. The key comes from the
 environment and is written nowhere: server messages are redacted before they are logged.
+
+Before the first request with choices, a server whose restriction of replies is not configured is probed; see `server_features`.
 """
 
 import json
@@ -12,22 +14,25 @@ import math
 import os
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 from openai import APIConnectionError, APIError, APIStatusError, APITimeoutError, DefaultHttpxClient, OpenAI
 
-from bert_judge.candidates.generators.protocol import (
-    MAX_REASON_LENGTH,
-    Completion,
-    Request,
-    TokenStep,
-    choice_probabilities,
-    error_completion,
-    split_reasoning,
+from bert_judge.candidates.generators.chat_responses import MalformedResponseError, parse_response
+from bert_judge.candidates.generators.protocol import MAX_REASON_LENGTH, Completion, Request, error_completion
+from bert_judge.candidates.generators.server_features import (
+    AUTO,
+    CONSTRAINTS,
+    PROBE,
+    PROBE_TOKENS,
+    UNCONSTRAINED,
+    ServerFeatures,
+    constrain,
 )
-from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.errors import InputError, suggest
 from bert_judge.runtime.logs import ProgressLogger
 
 log = logging.getLogger(__name__)
@@ -37,8 +42,8 @@ OFFICIAL_URL = "https://api.openai.com"
 TEMPORARY = frozenset({408, 409, 429})
 # The most that servers accept.
 TOP_LOGPROBS = 20
-# Fields in which servers return a reasoning block that they separate themselves.
-REASONING_KEYS = ("reasoning_content", "reasoning")
+# Status codes of a server without a list of its models.
+NO_LIST = frozenset({400, 404, 405, 501})
 
 
 class OpenAIGenerator:
@@ -68,7 +73,11 @@ class OpenAIGenerator:
             # Retries count as requests too.
             http_client=DefaultHttpxClient(event_hooks={"request": [self._wait_for_turn]}),
         )
-        self.tokens_used, self.next_start, self.lock = 0, 0.0, threading.Lock()
+        self.tokens_used, self.cost, self.next_start, self.lock = 0, 0.0, 0.0, threading.Lock()
+        # Called with every completion as it arrives, in the thread of its request.
+        self.on_completion: Callable[[Request, Completion], None] = lambda request, completion: None
+        configured = settings["structured_output"]
+        self.features = None if configured == AUTO else ServerFeatures(configured, has_logprobs=settings["logprobs"])
         # Consecutive rows that a server left unanswered, and their number from which it counts as down.
         self.failures, self.max_failures = 0, max(4, settings["concurrency"])
         self.stopped = False
@@ -79,6 +88,8 @@ class OpenAIGenerator:
         Raises:
             InputError: the server rejects the key, or does not know the model.
         """
+        if any(request.choices for request in requests):
+            self.check_features()
         # The server may be up again: one row tries.
         self.failures = min(self.failures, self.max_failures - 1)
         completions: list[Completion] = []
@@ -93,9 +104,8 @@ class OpenAIGenerator:
                 self.stopped = True
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
-        if self._budget_is_spent():
-            limit = self.settings["budget_tokens"]
-            log.warning("%s: the budget of %d tokens is spent; raise budget_tokens for the rest", self.name, limit)
+        if budget := self._spent_budget():
+            log.warning("%s: the budget of %s is spent; raise budget_%s for the rest", self.name, *budget)
         if errors := sum(completion.status == "error" for completion in completions):
             log.warning("%s: %d of %d requests failed; their status is error", self.name, errors, len(completions))
         return completions
@@ -118,6 +128,7 @@ class OpenAIGenerator:
                 break
             else:
                 self._count_failure(is_up=True)
+                self.on_completion(request, completion)
                 return completion
         else:
             self._count_failure(is_up=False)
@@ -135,12 +146,16 @@ class OpenAIGenerator:
         with self.lock:
             self.failures = 0 if is_up else self.failures + 1
 
-    def _budget_is_spent(self) -> bool:
-        return self.tokens_used >= (self.settings["budget_tokens"] or math.inf)
+    def _spent_budget(self) -> tuple[str, str] | None:
+        """Return the budget that is spent and the name of its unit; None if there is none."""
+        tokens, cost = self.settings["budget_tokens"], self.settings["budget_cost"]
+        if self.tokens_used >= (tokens or math.inf):
+            return f"{tokens} tokens", "tokens"
+        return (f"{cost:g}", "cost") if self.cost >= (cost or math.inf) else None
 
     def _skip_reason(self) -> str | None:
-        if self._budget_is_spent():
-            return f"not sent: the budget of {self.settings['budget_tokens']} tokens is spent"
+        if budget := self._spent_budget():
+            return f"not sent: the budget of {budget[0]} is spent"
         if self.failures >= self.max_failures:
             return "not sent: the server has stopped responding"
         return "not sent: the job ended" if self.stopped else None
@@ -164,27 +179,77 @@ class OpenAIGenerator:
         if settings["thinking"] is not None:
             # Published templates use one of these two names for their switch.
             body["chat_template_kwargs"] = {"enable_thinking": settings["thinking"], "thinking": settings["thinking"]}
-        if request.choices:
-            body |= _choice_constraint(settings["structured_output"], request.choices)
+        if request.choices and self.features:
+            body |= constrain(self.features.constraint, request.choices)
             body |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS} if settings["logprobs"] else {}
-        return body | settings["extra"]
+        body |= settings["extra"]
+        return self.features.adapt(body) if self.features else body
 
     def _parse_response(self, response: Any, request: Request) -> Completion:
         return parse_response(response, self.settings["reasoning_end"], request.choices)
 
     def _send(self, request: Request) -> Completion:
-        # As text: the client builds a response object from any JSON.
-        text = self.client.post(self.path, body=self._request_body(request), cast_to=str)
-        try:
-            response = json.loads(text)
-        except ValueError as error:
-            raise MalformedResponseError("the response is not JSON") from error
+        response = self._post(self._request_body(request))
         completion = self._parse_response(response, request)
+        prompt_tokens, completion_tokens = completion.prompt_tokens or 0, completion.completion_tokens or 0
+        price = self.settings["price"] or {"prompt": 0.0, "completion": 0.0}
         with self.lock:
-            self.tokens_used += (completion.prompt_tokens or 0) + (completion.completion_tokens or 0)
+            self.tokens_used += prompt_tokens + completion_tokens
+            self.cost += (prompt_tokens * price["prompt"] + completion_tokens * price["completion"]) / 1e6
         if isinstance(served_model := response.get("model"), str):
             self.revisions[self.name] = served_model
         return completion
+
+    def _post(self, body: Mapping[str, Any]) -> Any:
+        # As text: the client builds a response object from any JSON.
+        text = self.client.post(self.path, body=body, cast_to=str)
+        try:
+            return json.loads(text)
+        except ValueError as error:
+            raise MalformedResponseError("the response is not JSON") from error
+
+    def check_features(self) -> ServerFeatures:
+        """Return what the server supports; probe it if that is not known yet.
+
+        Raises:
+            InputError: it does not respond, rejects the key, or does not know the model.
+        """
+        if self.features is None:
+            rejected: frozenset[str] = frozenset()
+            for constraint in (*CONSTRAINTS, UNCONSTRAINED):
+                self.features = ServerFeatures(constraint, rejected)
+                completion = self._probe()
+                rejected = self.features.rejected
+                if completion is not None and completion.text in (PROBE.choices or ()):
+                    self.features = replace(self.features, has_logprobs=completion.choice_probabilities is not None)
+                    break
+            log.info("%s at %s: %s", self.name, self.settings["base_url"], self.features.describe())
+        assert self.features is not None
+        return self.features
+
+    def _probe(self) -> Completion | None:
+        """Return the reply to the question of a probe; None if the server rejects it with the present restriction."""
+        limit: dict[str, Any] = {self.settings["max_tokens_field"]: min(PROBE_TOKENS, self.settings["max_new_tokens"])}
+        while True:
+            assert self.features is not None
+            body = self._request_body(PROBE)
+            try:
+                completion = self._parse_response(self._post(body | self.features.adapt(limit)), PROBE)
+            except (APIError, MalformedResponseError) as error:
+                if isinstance(error, APIError):
+                    self._raise_if_fatal(error)
+                is_refusal = isinstance(error, APIStatusError) and error.status_code in (400, 422)
+                if is_refusal and (features := self.features.reject(str(error), body)) is not None:
+                    self.features = features
+                elif is_refusal and self.features.constraint != UNCONSTRAINED:
+                    return None
+                else:
+                    url = self.settings["base_url"]
+                    raise InputError(f"models.{self.name}: {url}: {self._describe(error)}; check base_url and the server") from None
+            else:
+                if not limit or completion.status != "truncated" or completion.text or not completion.reasoning:
+                    return completion
+                limit = {}
 
     def _raise_if_fatal(self, error: APIError) -> None:
         """Raise an `InputError` if no request of this job can succeed."""
@@ -210,77 +275,52 @@ class OpenAIGenerator:
         return (text.replace(self.key, "[key]") if self.key else text)[:MAX_REASON_LENGTH]
 
 
-class MalformedResponseError(ValueError):
-    """A response that violates the protocol; a retry may help."""
-
-
-def _choice_constraint(method: str, choices: Sequence[str]) -> dict[str, Any]:
-    match method:
-        case "structured_outputs":
-            return {"structured_outputs": {"choice": list(choices)}}
-        case "guided_choice":
-            return {"guided_choice": list(choices)}
-        case "json_schema":
-            schema = {
-                "type": "object",
-                "properties": {"answer": {"type": "string", "enum": list(choices)}},
-                "required": ["answer"],
-                "additionalProperties": False,
-            }
-            return {"response_format": {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}}}
-        case _:
-            return {}
-
-
-def parse_response(response: Any, reasoning_end: str, choices: Sequence[str] | None = None) -> Completion:
-    """Convert a response to a completion; `reasoning_end` closes a reasoning block that the server leaves in the answer.
+def list_models(base_url: str, api_key_env: str, timeout: float = 20.0) -> list[str] | None:
+    """Return the names of the models of a server; None if it has no list of them.
 
     Raises:
-        MalformedResponseError: a required field is missing or has the wrong type.
+        InputError: it does not respond, or rejects the key.
     """
+    key = os.environ.get(api_key_env, "").strip()
+    if not key and base_url.startswith(OFFICIAL_URL):
+        raise InputError(f"{base_url}: the environment variable {api_key_env} is not set; set it to the key")
+    client = OpenAI(api_key=key or "none", base_url=base_url, timeout=timeout, max_retries=2)
     try:
-        choice = response["choices"][0]
-        message, finish_reason = choice["message"], choice.get("finish_reason")
-        text, usage = message.get("content") or "", response.get("usage") or {}
-        reasoning = next((message[key] for key in REASONING_KEYS if message.get(key)), None)
-        token_counts = usage.get("prompt_tokens"), usage.get("completion_tokens")
-        logprobs = (choice.get("logprobs") or {}).get("content") or ()
-        steps = [TokenStep(step["token"], {top["token"]: top["logprob"] for top in step["top_logprobs"]}) for step in logprobs]
-    except (LookupError, TypeError, AttributeError) as error:
-        raise MalformedResponseError(f"the response lacks a required field: {type(error).__name__} {error}") from error
-    counts_valid = all(isinstance(count, int | None) for count in token_counts)
-    if not isinstance(text, str) or not isinstance(reasoning, str | None) or not counts_valid:
-        raise MalformedResponseError("a field of the response has the wrong type")
-    split = split_reasoning(text, reasoning_end)
-    answer = _unwrap_json(split.answer, choices) if choices else split.answer
-    status, reason = "ok" if answer else "empty", None
-    if finish_reason == "length" or not split.finished:
-        # A server that separates the reasoning itself leaves the text empty while the reasoning is unfinished.
-        status = "truncated"
-    elif not answer and finish_reason not in (None, "stop"):
-        # A content filter, for example.
-        reason = f"stopped by the server: {finish_reason}"
-    probabilities = choice_probabilities(choices, _steps_of_choice(steps, choices)) if choices and steps else None
-    return Completion(answer, status, reasoning or split.reasoning, *token_counts, probabilities, reason)
+        text = client.get("/models", cast_to=str)
+        return [model["id"] for model in json.loads(text)["data"]]
+    except APIStatusError as error:
+        if error.status_code in (401, 403):
+            fix = f"check the environment variable {api_key_env}"
+            raise InputError(f"{base_url}: rejects the key ({error.status_code}); {fix}") from None
+        if error.status_code in NO_LIST:
+            return None
+        raise InputError(f"{base_url}: responds with status {error.status_code}; check the server") from None
+    except (APIConnectionError, APITimeoutError) as error:
+        raise InputError(f"{base_url}: no connection: {error.__cause__ or error}; check the address, and that it runs") from None
+    except (ValueError, LookupError, TypeError):
+        return None
 
 
-def _unwrap_json(text: str, choices: Sequence[str]) -> str:
-    """Return the choice inside the JSON that `json_schema` requests; any other text unchanged."""
-    try:
-        value = json.loads(text)
-    except ValueError:
-        return text
-    answer = value.get("answer") if isinstance(value, dict) else None
-    return str(answer) if answer in choices else text
+def find_model(base_url: str, api_key_env: str, name: str) -> str:
+    """Return the full name of a model on a server; without a name, of its only model.
+
+    Raises:
+        InputError: the server does not have it, or has several; see also `list_models`.
+    """
+    models = list_models(base_url, api_key_env)
+    if models is None:
+        if name:
+            return name
+        raise InputError(f"{base_url}: has no list of models; check the address, which often ends in /v1, or add #NAME")
+    if not name and len(models) != 1:
+        raise InputError(f"{base_url}: has {len(models)} models; add #NAME: {', '.join(models[:10])}")
+    # llama.cpp calls a model by the path of its file, and answers whatever the name in a request is.
+    matches = [model for model in models if not name or name in (model, short_model_name(model))]
+    if not matches:
+        raise InputError(f"{base_url}: does not serve {name!r}; {suggest(name, models)}")
+    return matches[0]
 
 
-def _steps_of_choice(steps: Sequence[TokenStep], choices: Sequence[str]) -> Sequence[TokenStep]:
-    """Return the tokens from the last word that begins a choice: reasoning or JSON syntax may precede it."""
-    for start in reversed(range(len(steps))):
-        word = steps[start].token.lstrip()
-        inside_word = start > 0 and word == steps[start].token and steps[start - 1].token[-1:].isalnum()
-        if word and not inside_word and any(choice.startswith(word) for choice in choices):
-            rest = "".join(step.token for step in steps[start:]).lstrip()
-            if rest.startswith(tuple(choices)):
-                return steps[start:]
-    return steps
+def short_model_name(model: str) -> str:
+    """Return the last part of a model's name, without the suffix of its file."""
+    return model.rstrip("/").rpartition("/")[2].removesuffix(".gguf")

@@ -43,7 +43,7 @@ class Completion:
         status: one of `tables.STATUSES`.
         prompt_tokens, completion_tokens: None if the generator does not count them.
         choice_probabilities: for a request with choices, the probability of each choice, summing to 1; None if the backend
-            returns no log-probabilities.
+            returns no log-probabilities. Near equal where the model would rather have said something else; see `flatten`.
         reason: why there is no answer, in one line; always set for status `error`.
     """
 
@@ -155,14 +155,41 @@ def choice_probabilities(choices: Sequence[str], steps: Sequence[TokenStep]) -> 
     return {choice: value / total for choice, value in probabilities.items()} if matched and total > 0 else None
 
 
+# A model that gives less to all choices together would rather have said something else.
+SMALL_MASS = 0.5
+
+
+def flatten(probabilities: Mapping[str, float], mass: float) -> dict[str, float]:
+    """Return probabilities of the choices that are the more equal, the less the model gives to all of them together.
+
+    Args:
+        probabilities: given that it is one of the choices; returned unchanged from a mass of `SMALL_MASS` on.
+        mass: from `choice_mass`.
+    """
+    weight = min(1.0, mass / SMALL_MASS)
+    return {choice: weight * share + (1 - weight) / len(probabilities) for choice, share in probabilities.items()}
+
+
+def choice_mass(choices: Sequence[str], steps: Sequence[TokenStep]) -> float:
+    """Return the probability of all tokens together that begin a choice, at the first token of a completion that is not blank."""
+    first = next((step for step in steps if step.token.strip()), None)
+    if first is None:
+        return 0.0
+    likely = [value for text, value in first.logprobs.items() if _continuations(choices, "", text)]
+    return min(1.0, sum(map(math.exp, likely)))
+
+
 def _continuations(possible: Sequence[str], prefix: str, token: str) -> list[str]:
-    """Return the choices that a token leads to. White space before the first letter is ignored."""
+    """Return the choices that a token leads to. White space before the first letter is ignored, and capitals, since a model that
+    is not restricted begins a reply with one; but not those of a single letter, which begins many words ("I", "A")."""
     text = prefix + token if prefix else token.lstrip()
     if not text:
         return []
-    longer = [choice for choice in possible if choice.startswith(text) and text != prefix]
+    folded = {choice: choice.casefold() if len(text) > 1 else choice for choice in possible}
+    text = text.casefold() if len(text) > 1 else text
+    longer = [choice for choice, spelling in folded.items() if spelling.startswith(text) and text != prefix.casefold()]
     # A token may end a choice, with a full stop, a line break or the end of the answer.
-    return longer or [choice for choice in possible if text.startswith(choice) and not text[len(choice) :][:1].isalnum()]
+    return longer or [c for c, spelling in folded.items() if text.startswith(spelling) and not text[len(c) :][:1].isalnum()]
 
 
 def _add_mass(probabilities: dict[str, float], choices: Sequence[str], mass: float) -> None:

@@ -50,30 +50,54 @@ def load_thresholds(path: str | Path) -> tuple[dict[str, DecisionThresholds], st
         raise InputError(f"{path}: not the file of a fitted cascade; delete it and run again") from error
 
 
+# From which a verdict of a judge that does not say itself whether it is certain is taken, where the next judge was not measured.
+DEFAULT_CONFIDENCE = 0.9
+
+
+def is_certain(label: Label, confidence: float | None) -> bool:
+    """Return whether a verdict stands without the next judge.
+
+    Args:
+        confidence: the least score, or 1 − score for incorrect, which must be a probability; None: whether the judge is certain
+            by its own measurement, if it has one.
+    """
+    if label.score is None:
+        return False
+    if confidence is None:
+        if label.certain is not None:
+            return label.certain
+        confidence = DEFAULT_CONFIDENCE
+    return (label.score if label.verdict == "correct" else 1 - label.score) >= confidence
+
+
+def combine(label: Label, next_label: Label, name: str) -> Label:
+    """Return the label of a row that was escalated to the judge `name`: the earlier verdict stays if that judge has none."""
+    if next_label.verdict != "invalid" or label.verdict == "invalid":
+        return replace(next_label, decided_by=name)
+    failure = f"{name}: {next_label.reason}"
+    return replace(label, reason=f"{label.reason}; {failure}" if label.reason else failure)
+
+
 class CascadeJudge:
     """Implements `judges.protocol.Judge` on any answers: a judge decides where it is surer than the next one usually is right.
 
-    How sure a judge is, is the larger one of its score and 1 − score; so its scores must be probabilities.
-
     Args:
         judges: name → judge, the cheapest first.
-        accuracies: of the verdicts of each judge but the first, measured at its training.
+        confidences: of each judge but the last; see `is_certain`.
     """
 
-    def __init__(self, judges: Mapping[str, Judge], accuracies: Sequence[float]) -> None:
-        self.judges, self.accuracies = judges, accuracies
+    def __init__(self, judges: Mapping[str, Judge], confidences: Sequence[float | None]) -> None:
+        self.judges, self.confidences = judges, confidences
         self.revisions = {name: revision for judge in judges.values() for name, revision in judge.revisions.items()}
 
     def judge(self, rows: Sequence[Row]) -> list[Label]:
         """See `judges.protocol.Judge`; `decided_by` is the name of the judge."""
         names, judges = list(self.judges), list(self.judges.values())
         labels = [replace(label, decided_by=names[0]) for label in judges[0].judge(rows)]
-        for name, judge, accuracy in zip(names[1:], judges[1:], self.accuracies, strict=True):
-            thresholds = DecisionThresholds(1 - accuracy, accuracy)
-            is_confident = thresholds.is_confident([label.verdict for label in labels], [label.score for label in labels])
-            undecided = np.flatnonzero(~is_confident).tolist()
+        for name, judge, confidence in zip(names[1:], judges[1:], self.confidences, strict=True):
+            undecided = [row for row, label in enumerate(labels) if not is_certain(label, confidence)]
             for row, label in zip(undecided, judge.judge([rows[row] for row in undecided]), strict=True):
-                labels[row] = replace(label, decided_by=name)
+                labels[row] = combine(labels[row], label, name)
         return labels
 
 

@@ -109,6 +109,7 @@ class LLMJudgeConfig(JudgeConfig):
 class LLMKind(registry.JudgeKind):
     name = "llm"
     config = LLMJudgeConfig
+    stage_version = 2
     prompt_files = ("prompts.yaml",)
     training_version = 6
     counts_training = True

@@ -12,8 +12,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bert_judge.candidates.generators.openai import MalformedResponseError, OpenAIGenerator
+from bert_judge.candidates.generators.chat_responses import MalformedResponseError
+from bert_judge.candidates.generators.openai import OpenAIGenerator
 from bert_judge.candidates.generators.protocol import Completion, Request, error_completion
+from bert_judge.candidates.generators.server_features import UNCONSTRAINED
 from bert_judge.judges.llm.judge import CHOICES, PROMPTS, LLMJudge, RowCase
 from bert_judge.judges.llm.verdicts import NEGATIVE, POSITIVE
 from bert_judge.judges.prompted import PROBABILITY, Reading, ReplyFormat
@@ -59,7 +61,8 @@ class DecisionGenerator(OpenAIGenerator):
     """Sends questions to a decision model; the prompt of a request is the JSON of its body without the model."""
 
     def __init__(self, api: str, name: str, settings: Mapping[str, Any], manifest: Path | None = None) -> None:
-        super().__init__(name, settings)
+        # A decision is no text that could be restricted.
+        super().__init__(name, {**settings, "structured_output": UNCONSTRAINED})
         self.path, self.field = APIS[api]
 
     def _request_body(self, request: Request) -> dict[str, Any]:

@@ -29,6 +29,8 @@ from bert_judge.tasks import Sample
 
 SELF_VERDICT = "the candidate gives itself the same verdict"
 CHOICES = (POSITIVE, NEGATIVE)
+# A verdict with a lower probability is uncertain; of others, the error was not measured.
+MIN_PROBABILITY = 0.75
 
 PROMPTS: Mapping[str, Any] = read_yaml(Path(__file__).with_name("prompts.yaml"))
 INSTRUCTIONS = f"{PROMPTS['verdict']['instructions']}\n{PROMPTS['rules']}"
@@ -58,6 +60,10 @@ class LLMJudge(PromptedJudge[RowCase]):
         model_labels = iter(self._label(case, reply) for case, reply in zip(cases, self._ask(cases), strict=True))
         return [label or next(model_labels) for label in labels]
 
+    def plan_requests(self, rows: Sequence[Row]) -> tuple[list[float], list[bool]]:
+        """Return per row the estimated prompt tokens, and whether it would be requested, because no reply is stored."""
+        return self._plan([self.make_case(row) for row in rows])
+
     def make_case(self, row: Row) -> RowCase:
         """Prepare an answer for the prompt."""
         return RowCase(row, render_candidate(row, self.settings["seed"], self.settings["max_candidate_chars"]))
@@ -72,7 +78,8 @@ class LLMJudge(PromptedJudge[RowCase]):
         details = {**reply.details, "truncated": case.candidate.truncated, "aspects": reading.grades}
         if reading.score is None or reading.verdict is not None:
             return Label(reading.verdict or "invalid", reading.score, **details)
-        return decided(reading.score, self.settings["threshold"], **details)
+        is_torn = max(reading.score, 1 - reading.score) < MIN_PROBABILITY
+        return decided(reading.score, self.settings["threshold"], certain=False if is_torn else None, **details)
 
     def _reply_formats(self) -> tuple[ReplyFormat, ReplyFormat]:
         free, constrained = ReplyFormat(REASONED), ReplyFormat(VERDICT_ONLY, CHOICES)

@@ -10,7 +10,8 @@ import pytest
 from helpers.default_run import DEFAULT_RUN
 
 from bert_judge import plan, tables
-from bert_judge.evaluation.cost import INSTRUCTION_TOKENS, REPLY_TOKENS, cost_table
+from bert_judge.evaluation.cost import INSTRUCTION_TOKENS, cost_table
+from bert_judge.judges.prompted import FREE_REPLY_TOKENS
 from bert_judge.report import optional_sections
 
 SPEC: dict[str, Any] = {
@@ -114,7 +115,7 @@ def test_llm_judge_on_all_answers_uses_the_measured_tokens(results: Path) -> Non
 
 def test_tokens_of_a_missing_llm_judge_are_assumed(results: Path) -> None:
     row = build_cost(results, prompted=[], prices={"answers": {}, "verdicts": {}}).loc["llm_on_all", "an LLM judge", "test"]
-    assert (row["prompt_tokens"], row["completion_tokens"]) == (8 * INSTRUCTION_TOKENS + 2000, 8 * REPLY_TOKENS)
+    assert (row["prompt_tokens"], row["completion_tokens"]) == (8 * INSTRUCTION_TOKENS + 2000, 8 * FREE_REPLY_TOKENS)
     assert row["cost"] == pytest.approx((4400 * 1 + 960 * 4) / 1e6) and row["price_assumed"]
 
 

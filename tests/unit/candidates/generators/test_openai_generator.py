@@ -220,7 +220,7 @@ CHOICES = ("correct", "incorrect")
     [
         ("none", {}),
         ("structured_outputs", {"structured_outputs": {"choice": ["correct", "incorrect"]}}),
-        ("guided_choice", {"guided_choice": ["correct", "incorrect"]}),
+        ("grammar", {"grammar": 'root ::= "correct" | "incorrect"'}),
     ],
 )
 def test_choice_constraint_in_the_request(server: ChatServer, way: str, sent: dict[str, Any]) -> None:

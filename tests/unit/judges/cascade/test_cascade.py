@@ -187,7 +187,9 @@ def labels(frame: pd.DataFrame, judge: str, scores: Sequence[float]) -> pd.DataF
     labelled = frame[["sample_id", "attempt", "model"]].assign(
         judge=judge, verdict=outputs.verdicts, outcome=outputs.verdicts, score=outputs.scores, reason=None, raw=None
     )
-    return labelled.assign(truncated=False, prompt_tokens=5, completion_tokens=None, aspects=None, decided_by=None, flags=None)
+    return labelled.assign(
+        truncated=False, prompt_tokens=5, completion_tokens=None, aspects=None, decided_by=None, certain=None, flags=None
+    )
 
 
 def write(folder: Path, name: str, frame: pd.DataFrame, schema: tables.Schema) -> Path:

@@ -71,7 +71,7 @@ def test_truncated_reply(server: ChatServer, tmp_path: Path) -> None:
     assert (label.verdict, label.reason) == ("invalid", f"{TRUNCATED}; asked again: {TRUNCATED}")
 
 
-@pytest.mark.parametrize("structured_output", ["structured_outputs", "guided_choice", "json_schema"])
+@pytest.mark.parametrize("structured_output", ["structured_outputs", "grammar", "json_schema"])
 def test_constrained_verdict_with_probability(server: ChatServer, tmp_path: Path, structured_output: str) -> None:
     server.reply = {
         "message": {"content": "incorrect"},
@@ -81,7 +81,7 @@ def test_constrained_verdict_with_probability(server: ChatServer, tmp_path: Path
     assert (label.verdict, label.reason) == ("incorrect", PROBABILITY)
     assert label.score == pytest.approx(0.4, abs=1e-3)
     (call,) = server.seen
-    asked = {"structured_outputs": {"choice": ["correct", "incorrect"]}, "guided_choice": ["correct", "incorrect"]}
+    asked = {"structured_outputs": {"choice": ["correct", "incorrect"]}, "grammar": 'root ::= "correct" | "incorrect"'}
     assert structured_output == "json_schema" or call[structured_output] == asked[structured_output]
     assert call["messages"][-1]["content"].endswith(llm_judge.VERDICT_ONLY)
 

@@ -1,0 +1,195 @@
+"""A language model that `bert-judge score` asks about the rows of a file: what it will cost, and what it decided."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import pandas as pd
+import typer
+
+from bert_judge.cli.terminal import console, echo, format_interval, format_percent, log, make_table
+from bert_judge.importers.answers import RecordReader
+from bert_judge.labels.escalation import Escalation, RequestPlan, make_escalation, plan_requests
+from bert_judge.labels.judge_loading import CascadeReference, JudgeReference, NamedJudge
+from bert_judge.labels.judging import parse_record
+from bert_judge.labels.score_file import CHUNK_ROWS, store_of, with_program
+from bert_judge.runtime.errors import InputError
+from bert_judge.tables.readers.rows import RowFile
+
+MAX_FAILURES = 3
+# A model with fewer checked answers has no corrected accuracy of its own.
+MIN_CHECKED = 10
+
+Price = Annotated[
+    tuple[float, float] | None,
+    typer.Option(metavar="IN OUT", help="Price of a language model behind a server, per million tokens of prompt and reply."),
+]
+MaxCost = Annotated[float | None, typer.Option(min=0, help="Refuse to ask a language model for more than this; needs --price.")]
+MaxRows = Annotated[int | None, typer.Option(min=0, help="Ask a language model behind a server about at most this many answers.")]
+Check = Annotated[
+    int,
+    typer.Option(
+        "--check", min=0, help="Of general+SERVER: also ask about this many certain answers, and correct the accuracies with them."
+    ),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print how many answers a language model would be asked about, and exit.")]
+
+
+class RequestLimits(NamedTuple):
+    """Options about the requests to a server.
+
+    Attributes:
+        price: of a million tokens of prompts and of replies.
+    """
+
+    price: tuple[float, float] | None = None
+    max_cost: float | None = None
+    max_rows: int | None = None
+    check: int = 0
+    dry_run: bool = False
+
+    def set_price(self, reference: JudgeReference) -> JudgeReference:
+        """Return a judge whose language model has the price and the budget.
+
+        Raises:
+            InputError: a budget without a price, or options for a judge that asks no server.
+        """
+        if isinstance(reference, CascadeReference):
+            members = [self.set_price(member) if member.is_served else member for member in reference.members]
+            return replace(reference, members=members)
+        if not reference.is_served:
+            return reference
+        model: dict[str, Any] = dict(reference.context.block["model"])
+        if self.price is not None:
+            model["price"] = dict(zip(("prompt", "completion"), self.price, strict=True))
+        if self.max_cost is not None:
+            if not model.get("price"):
+                raise InputError(f"--max-cost: the price of {reference.name} is not known; add --price IN OUT, per million tokens")
+            model["budget_cost"] = self.max_cost
+        block: Mapping[str, Any] = {**reference.context.block, "model": model}
+        return replace(reference, context=replace(reference.context, block=block))
+
+    def check_use(self, judges: Sequence[JudgeReference]) -> None:
+        """Refuse the options where no judge asks a server."""
+        used = [f"--{name.replace('_', '-')}" for name, value in self._asdict().items() if value not in (None, 0, False)]
+        if used and not any(judge.is_served for judge in judges):
+            raise InputError(
+                f"{used[0]}: is for a language model behind a server, such as --judge general+http://localhost:8080/v1"
+            )
+
+
+def prepare_requests(
+    judges: Sequence[NamedJudge],
+    source: RowFile,
+    reader: RecordReader,
+    work: Path,
+    limits: RequestLimits,
+    on_progress: Callable[[float, int], None],
+) -> list[NamedJudge]:
+    """Probe the servers of the judges, print what they will be asked, and return the judges with the rows selected.
+
+    Args:
+        work: folder of the verdicts; see `score_file.work_folder`.
+
+    Raises:
+        InputError: a server does not respond, or the requests cost more than allowed.
+    """
+    prepared: list[NamedJudge] = []
+    for judge in judges:
+        if not judge.is_served:
+            prepared.append(judge)
+            continue
+        cascade = make_escalation(judge)
+        generator = cascade.served.judge.generator
+        log(f"{cascade.served.name}: {generator.check_features().describe()}")
+
+        def chunks() -> Iterator[Any]:
+            for number, chunk in enumerate(source.chunks(CHUNK_ROWS)):
+                yield [parse_record(reader, record).input for record in chunk.records], store_of(work, number)
+                on_progress(chunk.fraction_read, 0)
+
+        plan = plan_requests(
+            with_program(cascade),
+            chunks(),
+            max_rows=limits.max_rows,
+            check_rows=limits.check,
+            on_progress=lambda rows: on_progress(0.0, rows),
+        )
+        _print_plan(cascade, plan, limits)
+        prepared.append(replace(cascade, selection=plan.selection))
+    return prepared
+
+
+def _print_plan(cascade: Escalation, plan: RequestPlan, limits: RequestLimits) -> None:
+    first, second = cascade.members[-2].name, cascade.served.name
+    uncertain, check = plan.requests
+    subject = f"{plan.uncertain:,} of {plan.rows:,} answers on which {first} is uncertain" if first else f"{plan.rows:,} answers"
+    parts = [f"{uncertain:,} of the {subject}" if uncertain < plan.uncertain else f"the {subject}"]
+    if check:
+        parts.append(f"{check:,} others as a check")
+    stored = f"; {plan.answered:,} replies are stored" if plan.answered else ""
+    cost, price = _cost(cascade, plan)
+    money = (
+        "cost unknown, set --price IN OUT"
+        if cost is None
+        else f"about {cost:,.4g} at {price['prompt']:g} and {price['completion']:g} per million"
+    )
+    log(
+        f"{second} will be asked about {' and '.join(parts)}{stored}: about {plan.prompt_tokens:,.0f} tokens of prompts and "
+        f"{plan.completion_tokens:,.0f} of replies, {money}"
+    )
+    if limits.max_cost is not None and cost is not None and cost > limits.max_cost:
+        raise InputError(
+            f"--max-cost {limits.max_cost:g}: the requests to {second} cost about {cost:,.4g}; raise it, or set --max-rows"
+        )
+
+
+def _cost(cascade: Escalation, plan: RequestPlan) -> tuple[float | None, Mapping[str, float]]:
+    price = cascade.served.price or {}
+    if not price:
+        return None, price
+    return (plan.prompt_tokens * price["prompt"] + plan.completion_tokens * price["completion"]) / 1e6, price
+
+
+def report_second_judge(judges: Sequence[NamedJudge]) -> None:
+    """Print how many rows each judge decided, the agreement on the check, and the corrected accuracies."""
+    for cascade in judges:
+        if isinstance(cascade, Escalation):
+            rows, first, second = cascade.to_frame(), cascade.members[-2].name, cascade.served.name
+            if first:
+                uncertain = int((~rows["certain"]).sum())
+                decided = int((~rows["certain"] & rows["second"].notna()).sum())
+                rest = f"; {uncertain - decided:,} uncertain verdicts of {first} stay" if uncertain > decided else ""
+                echo(f"{first} decided {len(rows) - uncertain:,} answers, {second} {decided:,}{rest}")
+            for reason, count in rows["failure"].value_counts().head(MAX_FAILURES).items():
+                echo(f"{second} gave no verdict on {count:,}: {reason}")
+            if (rows["certain"] & rows["second"].notna()).any():
+                _report_check(rows, first, second)
+
+
+def _report_check(rows: pd.DataFrame, first: str, second: str) -> None:
+    """Print the agreement on the certain answers that the second judge saw, and the accuracies corrected with its verdicts."""
+    from bert_judge.evaluation.audit.second_judge import agreement, correct_accuracy
+    from bert_judge.statistics.intervals import proportion
+
+    equal, questions = agreement(rows)
+    share = proportion(equal, questions)
+    interval = format_interval(share.low, share.high)
+    echo(f"{first} and {second} agree on {format_percent(share.value)}% {interval} of {len(equal):,} certain answers")
+    table = make_table("model", numbers=("answers", f"seen by {second}", "accuracy, %", f"corrected to {second}, %"))
+    by_model = rows.groupby("model", sort=True) if rows["model"].nunique() > 1 else ()
+    for name, group in [("all", rows), *by_model]:
+        seen = group["second"].notna()
+        is_enough = int((group["certain"] & seen).sum()) >= MIN_CHECKED
+        corrected = correct_accuracy(group) if is_enough else None
+        value = "–" if corrected is None else f"{format_percent(corrected.value)} {format_interval(corrected.low, corrected.high)}"
+        table.add_row(str(name) or "–", f"{len(group):,}", f"{int(seen.sum()):,}", format_percent(_final_accuracy(group)), value)
+    console().print(table)
+    echo(f"corrected to {second}: the accuracy that {second} would find on all answers; its own errors are not in the interval")
+
+
+def _final_accuracy(rows: pd.DataFrame) -> float:
+    """Return the accuracy by the verdicts in the output."""
+    second = rows["second"].where(~rows["certain"])
+    return float(second.fillna((rows["verdict"] == "correct").astype(float)).mean())

@@ -1,0 +1,243 @@
+"""Escalation of a file's rows to a language model: which rows it is asked about, what that costs, and what both judges said.
+
+Rows are selected by a random number that depends on their content only, so that a repeated call selects the same rows, in whatever
+order they come, and a larger sample contains a smaller one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from bert_judge.judges.cascade.escalation import combine, is_certain
+from bert_judge.judges.prompted import MODEL_FAILED
+from bert_judge.judges.protocol import Label, Row, invalid
+from bert_judge.labels.judge_loading import NamedCascade, NamedJudge
+from bert_judge.labels.judging import JudgeInput, LabelStore, judge_rows
+from bert_judge.runtime import keyed_random
+
+# Rows that a server is asked about together; after a slice without any reply it is given up.
+SLICE_ROWS = 256
+NOT_ASKED = "not asked"
+# Returns the store of a judge's labels on some rows.
+StoreOf = Callable[[str], LabelStore]
+
+
+def draw_number(row: Row) -> float:
+    """Return the random number of a row, in [0, 1)."""
+    return keyed_random.fraction(row.question, row.references, row.candidate)
+
+
+class Selection(NamedTuple):
+    """Largest random numbers of the uncertain and of the certain rows that are asked about; 1: all of them, below 0: none."""
+
+    uncertain: float = 1.0
+    certain: float = -1.0
+
+
+ALL_UNCERTAIN = Selection()
+
+
+class RowRecord(NamedTuple):
+    """What two judges said about a row.
+
+    Attributes:
+        score: of the first judge, NaN if it has none.
+        second: 1 if the second judge's verdict is correct, 0 if incorrect, NaN if it has none or was not asked.
+        failure: why the second judge has none although it was asked.
+    """
+
+    model: str
+    question: str
+    certain: bool
+    score: float
+    verdict: str
+    second: float = np.nan
+    failure: str | None = None
+
+
+@dataclass(frozen=True)
+class Escalation(NamedCascade):
+    """A cascade whose last judge is a language model behind a server, with the rows that it may be asked about.
+
+    Attributes:
+        records: of the rows of the present pass over a file.
+    """
+
+    selection: Selection = ALL_UNCERTAIN
+    records: list[RowRecord] = field(default_factory=list)
+
+    @property
+    def served(self) -> NamedJudge:
+        """The judge that asks the server."""
+        return self.members[-1]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the records as a table."""
+        return pd.DataFrame(self.records, columns=RowRecord._fields)
+
+
+class _NoJudge:
+    """Leaves every row to the next judge."""
+
+    revisions: dict[str, str] = {}  # noqa: RUF012
+
+    def judge(self, rows: Sequence[Row]) -> list[Label]:
+        return [invalid(NOT_ASKED) for _ in rows]
+
+
+def make_escalation(judge: NamedJudge) -> Escalation:
+    """Return a loaded judge that asks a server, alone or last in a cascade, as an escalation of all uncertain rows."""
+    if isinstance(judge, NamedCascade):
+        members, confidences = judge.members, judge.confidences
+    else:
+        members, confidences = [NamedJudge("", "", _NoJudge()), judge], [1.0]
+    fields = {name: getattr(judge, name) for name in ("name", "origin", "judge", "folder", "needs_references", "is_served")}
+    return Escalation(**fields, members=members, confidences=confidences)
+
+
+def judge_inputs(
+    cascade: Escalation, inputs: Sequence[JudgeInput], store_of: StoreOf, on_progress: Callable[[int], None]
+) -> list[Label | None]:
+    """Return one label per input, as `judge_rows` does, and record the rows.
+
+    The judges before the last one keep their labels; the last one's generator keeps its replies.
+    """
+    first, *middle, _ = cascade.members
+    labels = judge_rows(first, inputs, store=store_of(first.name), on_progress=on_progress)
+    for member, confidence in zip(middle, cascade.confidences, strict=False):
+        open_rows = [row for row in _judged(inputs, labels) if not is_certain(row.label, confidence)]
+        answers = judge_rows(member, [row.row for row in open_rows], store=store_of(member.name), on_progress=on_progress)
+        for row, answer in zip(open_rows, answers, strict=True):
+            labels[row.index] = combine(row.label, answer, member.name) if answer else row.label
+    judged = [(row, is_certain(row.label, cascade.confidences[-1])) for row in _judged(inputs, labels)]
+    limits = {True: cascade.selection.certain, False: cascade.selection.uncertain}
+    asked = [row for row, certain in judged if draw_number(row.row) <= limits[certain]]
+    replies = _ask(cascade.served, [row.row for row in asked], on_progress)
+    seconds = {row.index: reply for row, reply in zip(asked, replies, strict=True)}
+    for row, certain in judged:
+        second = seconds.get(row.index)
+        cascade.records.append(_record(row.row, row.label, second, certain=certain))
+        if second is not None and not certain:
+            labels[row.index] = combine(row.label, second, cascade.served.name)
+    return labels
+
+
+class _JudgedRow(NamedTuple):
+    index: int
+    row: Row
+    label: Label
+
+
+def _judged(inputs: Sequence[JudgeInput], labels: Sequence[Label | None]) -> list[_JudgedRow]:
+    """Return the rows that judges have seen; the others were invalid before any judge."""
+    pairs = enumerate(zip(inputs, labels, strict=True))
+    return [_JudgedRow(index, row, label) for index, (row, label) in pairs if isinstance(row, Row) and label is not None]
+
+
+def _ask(judge: NamedJudge, rows: Sequence[Row], on_progress: Callable[[int], None]) -> list[Label | None]:
+    labels: list[Label | None] = []
+    for start in range(0, len(rows), SLICE_ROWS):
+        answers = judge_rows(judge, rows[start : start + SLICE_ROWS], on_progress=on_progress)
+        labels += answers
+        if len(labels) < len(rows) and all(answer is not None and has_failed(answer) for answer in answers):
+            labels += [invalid(f"{MODEL_FAILED}: {NOT_ASKED}, since the server gave no reply to {len(answers)} others")] * (
+                len(rows) - len(labels)
+            )
+            break
+    return labels
+
+
+def has_failed(label: Label) -> bool:
+    """Return whether the server gave no reply about a row."""
+    return label.verdict == "invalid" and (label.reason or "").startswith(MODEL_FAILED)
+
+
+def _record(row: Row, label: Label, second: Label | None, *, certain: bool) -> RowRecord:
+    score = np.nan if label.score is None else label.score
+    if second is None:
+        return RowRecord(row.model, row.question, certain, score, label.verdict)
+    if second.verdict == "invalid":
+        return RowRecord(row.model, row.question, certain, score, label.verdict, failure=second.reason)
+    return RowRecord(row.model, row.question, certain, score, label.verdict, float(second.verdict == "correct"))
+
+
+# --- before the server is asked ---
+
+
+@dataclass(frozen=True)
+class RequestPlan:
+    """The requests that an escalation of a file would make.
+
+    Attributes:
+        rows: with an answer to judge; `uncertain` of them are uncertain.
+        requests: uncertain rows, and certain rows of the check, that are asked about.
+        answered: of them, those with a stored reply.
+        prompt_tokens, completion_tokens: estimates, of those that are not answered yet.
+    """
+
+    rows: int
+    uncertain: int
+    selection: Selection
+    requests: tuple[int, int]
+    answered: int
+    prompt_tokens: float
+    completion_tokens: float
+
+
+def plan_requests(
+    cascade: Escalation,
+    chunks: Iterable[tuple[Sequence[JudgeInput], StoreOf]],
+    *,
+    max_rows: int | None,
+    check_rows: int,
+    on_progress: Callable[[int], None],
+) -> RequestPlan:
+    """Judge a file with all judges but the last, and select the rows for the last one.
+
+    Args:
+        chunks: inputs of the judges, and where their labels are kept.
+        max_rows: requests at most, of which at most half are for the check.
+        check_rows: certain rows to ask about, to measure the agreement on them.
+    """
+    judge, idle = cascade.served.judge, replace(cascade, selection=Selection(-1.0, -1.0))
+    numbers: list[float] = []
+    tokens: list[float] = []
+    missing: list[bool] = []
+    for inputs, store_of in chunks:
+        judge_inputs(idle, inputs, store_of, on_progress)
+        rows = [row for row in inputs if isinstance(row, Row)]
+        numbers += map(draw_number, rows)
+        prompts, is_missing = judge.plan_requests(rows)
+        tokens += prompts
+        missing += is_missing
+    number, certain = np.array(numbers), np.array([record.certain for record in idle.records], dtype=bool)
+    idle.records.clear()
+    if max_rows is not None:
+        check_rows = min(check_rows, max_rows // 2)
+    certain_limit = _limit(number[certain], check_rows)
+    check = certain & (number <= certain_limit)
+    uncertain_limit = 1.0 if max_rows is None else _limit(number[~certain], max_rows - len(np.unique(number[check])))
+    asked = ~certain & (number <= uncertain_limit)
+    new = (asked | check) & np.array(missing, dtype=bool)
+    # Equal rows share one request.
+    _, first = np.unique(number[new], return_index=True)
+    return RequestPlan(
+        rows=len(number),
+        uncertain=int((~certain).sum()),
+        selection=Selection(uncertain_limit, certain_limit),
+        requests=(int(asked.sum()), int(check.sum())),
+        answered=int((asked | check).sum() - new.sum()),
+        prompt_tokens=float(np.array(tokens)[new][first].sum()),
+        completion_tokens=float(len(first) * judge.reply_tokens),
+    )
+
+
+def _limit(numbers: np.ndarray, count: int) -> float:
+    """Return the largest number of a sample of `count` distinct numbers, the smallest ones; below 0 for none."""
+    distinct = np.unique(numbers)
+    return float(distinct[min(count, len(distinct)) - 1]) if count > 0 and len(distinct) else -1.0

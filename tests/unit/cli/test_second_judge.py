@@ -1,0 +1,192 @@
+"""A language model behind a server as the second judge of a file, and alone: names, plan, limits, summary and failures."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from helpers.chat_server import ChatServer, serving
+from typer.testing import CliRunner
+
+from bert_judge.cli import app
+from bert_judge.labels import judge_loading
+from bert_judge.runtime.errors import InputError
+
+# The rules are certain about the first kind; about an explanation the judge in the package is not.
+SURE = [("What is {n} + {n}?", "{m}", "{m}"), ("What is {n} times ten?", "{n}0", "{m}1")]
+UNSURE = ("Why does number {n} rust?", "iron reacts with oxygen and water", "moist air attacks metal number {n}")
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    with serving() as server:
+        server.honours, server.verdict = {"grammar"}, lambda prompt: "correct"
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.01)
+    monkeypatch.setattr("openai._base_client.MAX_RETRY_DELAY", 0.02)
+
+
+def write_answers(count: int = 30, *, unsure: int = 6) -> Path:
+    rows = [SURE[n % 2] for n in range(count - unsure)] + [UNSURE] * unsure
+    lines = []
+    for n, row in enumerate(rows):
+        question, reference, answer = (text.format(n=n, m=2 * n) for text in row)
+        lines.append(json.dumps({"question": question, "reference": reference, "answer": answer, "model": f"m{n % 2}"}))
+    Path("answers.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+    return Path("answers.jsonl")
+
+
+def run(*arguments: str) -> Any:
+    return CliRunner().invoke(app, ["score", "answers.jsonl", *arguments])
+
+
+def prompts(server: ChatServer) -> list[str]:
+    """Return the prompts about answers, without the questions of a probe."""
+    sent = [body["messages"][-1]["content"] for body in server.seen]
+    return [prompt for prompt in sent if "# Candidate" in prompt]
+
+
+def verdicts() -> list[dict[str, Any]]:
+    return [json.loads(line) for line in Path("answers.scored.jsonl").read_text("utf-8").splitlines()]
+
+
+def test_only_uncertain_answers_are_asked(server: ChatServer) -> None:
+    write_answers()
+    result = run("--judge", f"general+{server.url}#m")
+    assert result.exit_code == 0, result.output
+    asked = prompts(server)
+    assert len(asked) == 6 and all("rust?" in prompt for prompt in asked)
+    assert "m: grammar; no log-probabilities" in result.output
+    assert "m will be asked about the 6 of 30 answers on which general is uncertain: about" in result.output
+    assert "cost unknown, set --price IN OUT" in result.output
+    assert "general decided 24 answers, m 6" in result.output
+    assert [row["verdict"] for row in verdicts()[-6:]] == ["correct"] * 6
+
+
+def test_a_repeated_call_asks_nothing_again(server: ChatServer) -> None:
+    write_answers()
+    judge = f"general+{server.url}#m"
+    run("--judge", judge, "--max-rows", "2")
+    assert len(prompts(server)) == 2
+    result = run("--judge", judge, "--force")
+    assert "; 2 replies are stored: about" in result.output
+    assert len(prompts(server)) == 6 and len(set(prompts(server))) == 6
+
+
+def test_limits_before_the_server_is_asked(server: ChatServer) -> None:
+    write_answers()
+    judge = ("--judge", f"general+{server.url}#m")
+    result = run(*judge, "--dry-run", "--price", "1", "2")
+    assert result.exit_code == 0 and not Path("answers.scored.jsonl").exists() and not prompts(server)
+    assert "at 1 and 2 per million" in result.output
+    result = run(*judge, "--price", "1000", "0", "--max-cost", "0.1")
+    assert result.exit_code == 1 and not prompts(server)
+    assert "--max-cost 0.1: the requests to m cost about" in result.output
+    result = run(*judge, "--max-cost", "0.1")
+    assert "the price of m is not known; add --price IN OUT" in result.output
+    result = run("--judge", "contains", "--max-rows", "3")
+    assert "--max-rows: is for a language model behind a server" in result.output
+
+
+def test_a_check_of_certain_answers_corrects_the_accuracy(server: ChatServer) -> None:
+    write_answers(60, unsure=8)
+    result = run("--judge", f"general+{server.url}#m", "--check", "20")
+    assert result.exit_code == 0, result.output
+    assert len(prompts(server)) == 28
+    assert "and 20 others as a check" in result.output
+    # The server calls every answer correct, general half of the certain ones.
+    assert "of 20 certain answers" in result.output and "corrected to m, %" in result.output
+    # The check changes no verdict of the first judge.
+    assert [row["verdict"] for row in verdicts()[:4]] == ["correct", "incorrect", "correct", "incorrect"]
+
+
+def test_a_server_alone(server: ChatServer) -> None:
+    write_answers(10, unsure=2)
+    result = run("--judge", f"{server.url}#m", "--max-rows", "4")
+    assert result.exit_code == 0, result.output
+    assert len(prompts(server)) == 4
+    assert sorted(row["verdict"] for row in verdicts()) == ["correct"] * 4 + ["invalid"] * 6
+
+
+def test_a_server_that_dies_leaves_the_first_verdicts(server: ChatServer) -> None:
+    write_answers()
+    answered: list[str] = []
+
+    def die(prompt: str) -> str:
+        if "# Candidate" in prompt:
+            answered.append(prompt)
+            server.dead = True
+        return "correct"
+
+    server.verdict = die
+    result = run("--judge", f"general+{server.url}#m")
+    assert result.exit_code == 0, result.output
+    assert len(verdicts()) == 30 and "invalid" not in {row["verdict"] for row in verdicts()}
+    assert "uncertain verdicts of general stay" in result.output
+    assert "m gave no verdict on" in result.output and "the judge's model failed: no connection" in result.output
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "problem"),
+    [
+        ("#other", {}, "does not serve 'other'; choose one of: m"),
+        ("", {"models": ["a", "b"]}, "has 2 models; add #NAME: a, b"),
+        ("", {"models": None}, "has no list of models; check the address, which often ends in /v1, or add #NAME"),
+        ("#m", {"refuse": "401"}, "rejects the key (401); check the environment variable OPENAI_API_KEY"),
+        ("#m", {"models": None, "refuse": "404"}, "does not serve 'm' (404); check the model and base_url"),
+        ("#m", {"dead": True}, "check base_url and the server"),
+    ],
+)
+def test_a_wrong_server_ends_the_call_before_any_row(server: ChatServer, name: str, change: dict[str, Any], problem: str) -> None:
+    write_answers()
+    for key, value in change.items():
+        setattr(server, key, value)
+    result = run("--judge", f"general+{server.url}{name}")
+    assert result.exit_code == 1
+    assert problem in result.output
+    assert not prompts(server) and not Path("answers.scored.jsonl").exists()
+
+
+def test_nobody_listens() -> None:
+    write_answers()
+    result = run("--judge", "general+http://127.0.0.1:9/v1#m")
+    assert "http://127.0.0.1:9/v1: no connection: " in result.output
+
+
+def test_a_missing_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(InputError, match="the environment variable OPENAI_API_KEY is not set; set it to the key"):
+        judge_loading.find_judges(["general+openai:gpt-4o-mini"])
+
+
+@pytest.mark.parametrize(
+    ("honours", "rejects", "features"),
+    [
+        ({"structured_outputs"}, set(), "structured_outputs; no log-probabilities"),
+        ({"response_format"}, {"structured_outputs", "grammar"}, "json_schema; no log-probabilities"),
+        (set(), set(), "replies cannot be restricted to a verdict"),
+        ({"grammar"}, {"temperature", "logprobs"}, "grammar; no log-probabilities; without logprobs, temperature, top_logprobs"),
+        ({"grammar"}, {"max_tokens"}, "grammar; no log-probabilities; without max_tokens"),
+    ],
+)
+def test_the_restriction_that_a_server_honours(server: ChatServer, honours: set[str], rejects: set[str], features: str) -> None:
+    server.honours, server.rejects = honours, rejects
+    server.verdict = lambda prompt: "correct" if "# Candidate" in prompt else "Hello!"
+    [judge] = judge_loading.load_judges([f"{server.url}#m"])
+    assert judge.judge.generator.check_features().describe() == features
+    [label] = judge.judge.judge([judge_loading_row()])
+    assert label.verdict == "correct"
+
+
+def judge_loading_row() -> Any:
+    from bert_judge.judges.protocol import Row
+
+    return Row("s", 0, "m", "Capital?", ("Paris",), "It is Paris.")
