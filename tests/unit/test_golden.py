@@ -99,6 +99,8 @@ def check(library: Path, *arguments: str) -> dict[str, str]:
     return dict(line.split(": ", 1) for line in done.stdout.splitlines())
 
 
+# All rows are read again, twice for an edit of the rules.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
