@@ -62,12 +62,12 @@ class RowEncoder:
         # The end of an over-long text is kept, because answers and questions usually stand there.
         limit = self.max_length * CHARACTERS_PER_TOKEN
         distinct = dict.fromkeys(text[-limit:] for text in texts)
-        encodings = self._backend.encode_batch_fast(list(distinct), add_special_tokens=False)
+        encodings = self.plain_tokenizer.encode_batch_fast(list(distinct), add_special_tokens=False)
         ids = {text: encoding.ids for text, encoding in zip(distinct, encodings, strict=True)}
         return [ids[text[-limit:]] for text in texts]
 
     @property
-    def _backend(self) -> Tokenizer:
+    def plain_tokenizer(self) -> Tokenizer:
         """The tokenizer, which reads special tokens in a text as text. transformers may have changed its settings."""
         backend = self.tokenizer.backend
         backend.no_truncation()
@@ -99,13 +99,13 @@ class RowEncoder:
 
     @cached_property
     def _single_template(self) -> tuple[list[int], list[int]]:
-        ids = self._backend.encode("a").ids
+        ids = self.plain_tokenizer.encode("a").ids
         position = ids.index(self._placeholder)
         return ids[:position], ids[position + 1 :]
 
     @cached_property
     def _pair_template(self) -> tuple[list[int], list[int], list[int]]:
-        ids = self._backend.encode("a", "a").ids
+        ids = self.plain_tokenizer.encode("a", "a").ids
         first = ids.index(self._placeholder)
         second = ids.index(self._placeholder, first + 1)
         # A tokenizer without a pair template puts nothing between the texts.
@@ -114,7 +114,7 @@ class RowEncoder:
     @cached_property
     def _placeholder(self) -> int:
         """Return the token of the text "a", which locates the special tokens around it."""
-        [token] = self._backend.encode("a", add_special_tokens=False).ids
+        [token] = self.plain_tokenizer.encode("a", add_special_tokens=False).ids
         return token
 
     @property

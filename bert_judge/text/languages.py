@@ -11,8 +11,9 @@ from bert_judge.runtime.package_data import read_yaml
 
 UNKNOWN_SCRIPT = "in a script that the judge was not trained on"
 UNKNOWN_LANGUAGE = "in a language that the judge was not trained on"
+UNREAD = "that the encoder cannot read, so exact comparison decided"
 # Why a text is unfamiliar → flag of its label.
-UNFAMILIAR_FLAGS = {UNKNOWN_SCRIPT: "unknown_script", UNKNOWN_LANGUAGE: "unknown_language"}
+UNFAMILIAR_FLAGS = {UNKNOWN_SCRIPT: "unknown_script", UNKNOWN_LANGUAGE: "unknown_language", UNREAD: "unread"}
 # Longer texts are recognised by their beginning.
 MAX_CHARACTERS = 2_000
 MIN_WORDS = 3

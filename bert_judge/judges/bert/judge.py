@@ -7,6 +7,7 @@ import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
@@ -21,7 +22,8 @@ from bert_judge.encoder.checkpoint import LogitBounds, StackerWeights
 from bert_judge.encoder.encoding import closest_references
 from bert_judge.encoder.inference import EncoderOutput, Engine
 from bert_judge.encoder.judge_folder import CHECKSUMS, TREES_FILE, find_folder, resolve_checkpoint, write_checksums
-from bert_judge.judges.bert import BertJudgeConfig, stacker
+from bert_judge.encoder.unread_words import TextReader
+from bert_judge.judges.bert import BertJudgeConfig, stacker, unread
 from bert_judge.judges.bert.certainty import ANY_KIND, fit_own_certain_scores, is_certain
 from bert_judge.judges.bert.trees import Trees
 from bert_judge.judges.protocol import BACKEND, Label, Row, decided, empty_answer, unfinished
@@ -32,7 +34,7 @@ from bert_judge.text import TEXT_VERSION
 from bert_judge.text.answer_kinds import answer_kind
 from bert_judge.text.answer_text import normalize_inputs
 from bert_judge.text.features import FeatureExtractor, is_truncated
-from bert_judge.text.languages import UNFAMILIAR_FLAGS, unfamiliar_text
+from bert_judge.text.languages import UNFAMILIAR_FLAGS, UNREAD, unfamiliar_text
 from bert_judge.text.rules import Decision, decide
 from bert_judge.text.visible_text import is_blank_answer, normalize_text
 
@@ -63,7 +65,8 @@ class Prediction:
         raw_scores: sigmoid of the encoder's logit, in [0, 1]; NaN where the encoder was skipped.
         truncated: text was cut, for the encoder or, where it was skipped, for the features.
         tokens: encoder tokens over all references; 0 where the encoder was skipped.
-        decided_by: `ENCODER`, `FEATURES` where the encoder was skipped, the rule module that decided, or `UNFINISHED`.
+        decided_by: `ENCODER`, `FEATURES` where the encoder was skipped, the module of rules or of `unread` that decided, or
+            `UNFINISHED`.
         reasons: of the rule module that decided or gave the same verdict, such as "number: 1,000 = 1000"; None where none did.
     """
 
@@ -208,7 +211,15 @@ class BERTJudge:
         self.check_trained()
         texts = _normalize(questions, references, candidates)
         decisions = self._ask_rules(texts)
-        decides = np.array([self._may_decide(decision) or _is_unfinished(decision) for decision in decisions], bool)
+        references, decisions = unread.decide_unread(
+            self._reader,
+            texts.references,
+            texts.candidates,
+            [(decision, self._decides(decision)) for decision in decisions],
+            checks_long_words=self._uses_trees,
+        )
+        texts = texts._replace(references=references)
+        decides = np.array([self._decides(decision) for decision in decisions], bool)
         rows = np.flatnonzero(~decides)
         rule_logits = self.checkpoint.metadata.rule_logit * np.array([_sign(decisions[row]) for row in rows])
         undecided = self._explain_undecided(texts.select(rows), rule_logits)
@@ -249,12 +260,24 @@ class BERTJudge:
             decisions.append(decision)
         return decisions
 
+    @cached_property
+    def _reader(self) -> TextReader:
+        return TextReader(self.checkpoint.encoder)
+
+    @property
+    def _uses_trees(self) -> bool:
+        return self.calibrated and self.checkpoint.metadata.stacker is not None
+
+    def _decides(self, decision: Decision | None) -> bool:
+        return self._may_decide(decision) or _is_unfinished(decision)
+
     def _may_decide(self, decision: Decision | None) -> bool:
-        return decision is not None and decision.verdict in self.checkpoint.metadata.rules.get(decision.module, ())
+        if decision is None or decision.module in unread.MODULES:
+            return decision is not None
+        return decision.verdict in self.checkpoint.metadata.rules.get(decision.module, ())
 
     def _explain_undecided(self, texts: _Texts, rule_logits: np.ndarray) -> Prediction:
-        uses_trees = self.calibrated and self.checkpoint.metadata.stacker is not None
-        tree_logits = self._predict_trees(texts) if uses_trees else None
+        tree_logits = self._predict_trees(texts) if self._uses_trees else None
         offsets = self._logit_offsets(tree_logits, rule_logits)
         rows, logits = self._rows_for_encoder(tree_logits, offsets)
         encoded = self._encode(rows, offsets[rows], texts)
@@ -319,6 +342,7 @@ class BERTJudge:
         text = "\n".join((row.question, row.candidate, *row.references))
         unfamiliar = unfamiliar_text(text, self.checkpoint.metadata.languages)
         reasons = [rule, EARLY_EXIT_REASON if decided_by == FEATURES else None, unfamiliar]
+        notes = [unfamiliar, UNREAD if decided_by == unread.EXACT else None]
         return decided(
             score,
             self.threshold,
@@ -328,7 +352,7 @@ class BERTJudge:
             raw=json.dumps({"raw_score": raw_score}) if tokens else None,
             reason="; ".join(filter(None, reasons)) or None,
             decided_by=decided_by,
-            flags=(UNFAMILIAR_FLAGS[unfamiliar],) if unfamiliar else (),
+            flags=tuple(UNFAMILIAR_FLAGS[note] for note in notes if note),
         )
 
     def _is_certain(self, row: Row, score: float, decided_by: str) -> bool | None:
@@ -336,7 +360,8 @@ class BERTJudge:
         if not self.checkpoint.metadata.certain_scores or not self.calibrated or self.policy != STRICT:
             return None
         if decided_by not in (ENCODER, FEATURES):
-            return True
+            # Exact comparison cannot tell a paraphrase from a wrong answer.
+            return decided_by not in unread.MODULES
         kind = answer_kind(row.question, row.references, row.candidate)
         return is_certain(self.checkpoint.metadata.certain_scores, kind, score, is_correct=score >= self.threshold)
 

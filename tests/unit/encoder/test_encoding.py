@@ -54,11 +54,11 @@ def test_each_text_is_tokenised_once(backbones: dict[str, Path], monkeypatch: py
         def encode(self, *arguments: str, **options: bool) -> Encoding:
             return backend.encode(*arguments, **options)
 
-    backend = encoder._backend
+    backend = encoder.plain_tokenizer
     rows = [("Which town?", answer, reference) for answer in ("Paris.", "It is Lyon.") for reference in ("Paris", "City of Light")]
     questions, answers, references = (list(column) for column in zip(*rows, strict=True))
     expected = [encoder.encode([question], [answer], [reference])[0] for question, answer, reference in rows]
-    monkeypatch.setattr(RowEncoder, "_backend", Backend())
+    monkeypatch.setattr(RowEncoder, "plain_tokenizer", Backend())
     assert encoder.encode(questions, answers, references) == expected
     assert sorted(texts) == sorted({*questions, *answers, *references})
 

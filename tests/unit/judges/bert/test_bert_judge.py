@@ -291,7 +291,7 @@ def test_a_judge_trained_on_simulated_answers_warns(tmp_path: Path, caplog: pyte
 
 def test_text_in_another_language_is_flagged(tmp_path: Path) -> None:
     judge = trained(tmp_path)
-    rows = [Row("0", 0, "m", "Capital?", ("Paris",), "It is Paris."), Row("1", 0, "m", "首都は？", ("パリ",), "パリです")]
+    rows = [Row("0", 0, "m", "Capital?", ("Paris",), "It is Paris."), Row("1", 0, "m", "首都は？", ("東京",), "東京は")]
     assert [label.reason for label in judge.judge(rows)] == [None, None]
     judge.checkpoint.update(languages=["en"])
     assert [label.reason for label in judge.judge(rows)] == [None, UNKNOWN_SCRIPT]

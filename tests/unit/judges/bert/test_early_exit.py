@@ -146,7 +146,14 @@ def test_rule_modules_decide_first_where_the_judge_lets_them(folder: Path) -> No
 
 @pytest.mark.parametrize(
     ("text", "cut"),
-    [("x" * 4000, False), ("x" * 4001, True), ("fox " * 500, False), ("fox " * 501, True), ("東" * 500, False), ("東" * 501, True)],
+    [
+        ("x" * 99 + " x" * 1950 + "x", False),
+        ("x" * 99 + " x" * 1951, True),
+        ("fox " * 500, False),
+        ("fox " * 501, True),
+        ("東" * 500, False),
+        ("東" * 501, True),
+    ],
 )
 def test_truncation_by_the_features_is_reported(folder: Path, text: str, cut: bool) -> None:
     judge = BERTJudge(folder)
