@@ -64,9 +64,11 @@ def audit(
         _audit_run(source, sheets, cores, settings or [], data)
     from bert_judge.cli.standings import print_audit
 
-    if (folder / "corrected_accuracy.parquet").is_file():
-        print_audit(folder)
-    log(f"next answers to label: {folder / 'sheet.html'} (or sheet.csv); then repeat with --labels FILE added to the earlier ones")
+    sheet = f"{folder / 'sheet.html'} (or sheet.csv); then repeat with --labels FILE added to the earlier ones"
+    if (folder / "corrected_accuracy.parquet").is_file() and print_audit(folder):
+        log(f"the ranking needs no more labels; for narrower intervals of the accuracies: {sheet}")
+    else:
+        log(f"next answers to label: {sheet}")
 
 
 def _audit_file(

@@ -99,9 +99,13 @@ def _percent_cell(row: Row, column: str) -> str:
     return f"{format_percent(row[column])} {_interval(row)}"
 
 
-def print_audit(folder: Path, screen: Console | None = None) -> None:
-    """Print the corrected accuracies and differences of the audited judge, the next labels, and the certificates of all judges."""
-    from bert_judge.evaluation.audit.corrected import next_steps
+def print_audit(folder: Path, screen: Console | None = None) -> bool:
+    """Print the corrected accuracies and differences of the audited judge, the next labels, and the certificates of all judges.
+
+    Returns:
+        Whether all differences between models are settled.
+    """
+    from bert_judge.evaluation.audit.corrected import is_settled, next_steps
 
     screen = screen or console()
     _show_corrected(screen, folder / "corrected_accuracy.parquet")
@@ -141,6 +145,7 @@ def print_audit(folder: Path, screen: Console | None = None) -> None:
     ]
     header = ["judge", "result", "sensitivity", "specificity", "kappa"]
     _print(screen, "Certificates, in %", pd.DataFrame(lines, columns=header))
+    return is_settled(pairs)
 
 
 def _show_corrected(screen: Console, path: Path) -> None:

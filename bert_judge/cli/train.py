@@ -132,25 +132,28 @@ def train(
             echo(table)
             _publish(folder, output, work, problem, force)
         elif recalibrate:
-            folder, metrics = stages.recalibrate(raw, name, rows, work)
+            seen = stages.is_seen(rows, start)
+            if seen.any():
+                log(f"{file}: {seen.sum():,} of {len(rows):,} labelled answers were used to train {start}, and are left out")
+            folder, metrics = stages.recalibrate(raw, name, rows[~seen], work)
             echo(_describe_recalibration(metrics))
             _publish(folder, output, work, None, force)
         else:
-            _train(raw, name, output, work, force)
+            _train(raw, name, output, work, start, force)
     command = f"bert-judge {'compare' if is_pairs else 'score'} FILE --judge {output}"
     echo(f"{output}: the judge, its card README.md and its metrics; {command}")
 
 
-def _train(raw: Mapping[str, Any], name: str, output: Path, work: Path, force: bool) -> None:
+def _train(raw: Mapping[str, Any], name: str, output: Path, work: Path, start: str, force: bool) -> None:
     """Train, print the comparison on the held-out questions, and publish the judge."""
     from bert_judge.cli import configurations
     from bert_judge.cli import train_stages as stages
     from bert_judge.cli.standings import print_standings
 
     with _log_training():
-        trained = stages.train(raw, name, work, force)
-    start = [configurations.START] if trained.gain else []
-    print_standings(trained.standings, judges=[configurations.LABELS, trained.best_rule, *start, name])
+        trained = stages.train(raw, name, work, start, force)
+    baseline = [configurations.START] if trained.gain else []
+    print_standings(trained.standings, judges=[configurations.LABELS, trained.best_rule, *baseline, name])
     if trained.gain:
         echo(f"{name}: {trained.gain}")
     if trained.questions < stages.FEW_TEST_QUESTIONS:

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from bert_judge import plan, tables
-from bert_judge.assets.prepare import load_manifest, prepare
+from bert_judge.assets.prepare import load_manifest, local_folder, prepare
 from bert_judge.cli.configurations import FILE, LABELS, LONGER, START, TEST, TRAIN, FileRun
 from bert_judge.datasets.merge import build_dataset, check_overlap
+from bert_judge.encoder.judge_folder import hash_rows, read_seen_rows
 from bert_judge.evaluation.agreement import MAJORITY
 from bert_judge.evaluation.pairs.agreement import import_pairs
 from bert_judge.evaluation.standings import build_standings
@@ -73,17 +75,28 @@ class TrainedJudge:
     gain: str
 
 
-def train(raw: Mapping[str, Any], judge: str, work: Path, force: bool = False) -> TrainedJudge:
+def is_seen(rows: pd.DataFrame, start: str, answer: str = "candidate") -> np.ndarray:
+    """Return which rows the judge that a training starts from has seen, shape (n,); none without a record.
+
+    On these it agrees with the labels more often than on new answers, so they may measure nothing.
+    """
+    folder = local_folder(start)
+    hashes = None if folder is None else read_seen_rows(folder)
+    return np.isin(hash_rows(rows["question"], rows[answer]), [] if hashes is None else hashes)
+
+
+def train(raw: Mapping[str, Any], judge: str, work: Path, start: str, force: bool = False) -> TrainedJudge:
     """Run the stages of a configuration from `configurations.training`.
 
     Args:
         work: folder for unfinished work, so that an interrupted call resumes. Cleared by the caller.
+        start: judge, encoder or language model that the training starts from.
         force: train on any number of answers.
 
     Raises:
         InputError: the file, its labels or the settings are invalid, or there are too few answers to measure the judge.
     """
-    run = _Run(plan.build_plan(raw), judge, work)
+    run = _Run(plan.build_plan(raw), judge, work, start)
     run.check_size(read_labelled_rows(raw), force)
     for task in (TRAIN, TEST):
         run.build_tables(task)
@@ -178,14 +191,20 @@ def _check_labels(file: Path, rows: pd.DataFrame) -> None:
 class _Run(FileRun):
     """The run of a training."""
 
-    def __init__(self, planned: Plan, judge: str, work: Path) -> None:
+    def __init__(self, planned: Plan, judge: str, work: Path, start: str) -> None:
         super().__init__(planned, work)
-        self.judge = judge
+        self.judge, self.start = judge, start
 
     def check_size(self, rows: pd.DataFrame, force: bool) -> None:
         """Reject a file with too few labelled questions or answers, or with equal labels only."""
         split_point = self.plan.task_spec(TRAIN)["part"]["question_split"][1]
         is_test = rows["question"].map(lambda question: question_point(question) >= split_point).astype(bool)
+        if num_seen := int((is_test & is_seen(rows, self.start)).sum()):
+            log.info(
+                "%s: %d of %d held-out answers were used to train %s, and measure nothing",
+                *(self.file, num_seen, is_test.sum(), self.start),
+            )
+            rows, is_test = (values[~(is_test & is_seen(rows, self.start))] for values in (rows, is_test))
         questions, test_questions = rows["question"].nunique(), rows.loc[is_test, "question"].nunique()
         if min(test_questions, questions - test_questions) < MIN_QUESTIONS:
             raise InputError(
@@ -205,8 +224,13 @@ class _Run(FileRun):
             )
 
     def build_tables(self, task: str) -> None:
-        """Build the tables of a part of the file: questions, and per model answers and labels."""
+        """Build the tables of a part: questions, and per model answers and labels; no test answers that the start has seen."""
         self.build_answers(task)
+        if task == TEST:
+            for path in self.paths("answers", task):
+                answers = tables.read(path, tables.CANDIDATES)
+                if (seen := is_seen(answers, self.start)).any():
+                    tables.write(answers[~seen], path, tables.CANDIDATES, json.loads(tables.provenance(path)["spec"]))
         self.label(LABELS, task, {"source": str(self.file)})
 
     def label(self, name: str, task: str, inputs: Mapping[str, str]) -> None:

@@ -1,7 +1,7 @@
 """Define the HTTP API: judging, health, metrics and the list of judges."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import partial
@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.responses import FileResponse, JSONResponse
 
 from bert_judge import __version__
-from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.errors import InputError, suggest
 from bert_judge.runtime.package_data import read_yaml
 from bert_judge.serve import bodies, chat, decisions
 from bert_judge.serve.batcher import JudgeFailed
@@ -253,10 +253,18 @@ async def _handle_validation_error(request: Request, error: RequestValidationErr
     content_type = request.headers.get("content-type", "")
     if not content_type.lower().partition(";")[0].strip().endswith("json"):
         return error_response(RequestRejected(415, f"content-type {content_type!r}: send application/json"))
-    first = error.errors()[0]
+    return error_response(RequestRejected(422, _describe_invalid_body(error.errors())))
+
+
+def _describe_invalid_body(errors: Sequence[Mapping[str, Any]]) -> str:
+    """Describe the first error, with its location in the body; a key that replaces a missing one is a typing error."""
+    first = next((error for error in errors if error["type"] == "extra_forbidden"), errors[0])
     # The location starts with "body" and the name of the union member.
     location = ".".join(str(key) for key in first["loc"][2:]) or "the body"
-    return error_response(RequestRejected(422, f"{location}: {first['msg']}"))
+    missing = [str(error["loc"][-1]) for error in errors if error["type"] == "missing" and error["loc"][:-1] == first["loc"][:-1]]
+    if first["type"] == "extra_forbidden" and missing:
+        return f"{location}: unknown key; {suggest(str(first['loc'][-1]), missing)}"
+    return f"{location}: {first['msg']}"
 
 
 async def _handle_judge_failure(_: Request, error: JudgeFailed) -> Response:

@@ -227,10 +227,16 @@ def _forecast(difference: float, *, low: float, values: NDArray[np.float64], ans
     return {"state": "open", "labels_needed": max(needed - len(values), 1)}
 
 
+def is_settled(pairs: pd.DataFrame) -> bool:
+    """Return whether more labels would change no difference between models, from the rows of one judge."""
+    rows = pairs[pairs["method"] == "ppi"]
+    return len(rows) > 0 and bool((rows["state"] == "settled").all())
+
+
 def next_steps(pairs: pd.DataFrame) -> list[str]:
     """Say for each pair of neighbours in the ranking, from the rows of one judge, whether and how many more labels are needed."""
     rows = pairs[pairs["method"] == "ppi"]
-    if len(rows) and (rows["state"] == "settled").all():
+    if is_settled(pairs):
         return [f"Stop: every difference between models is settled ({len(rows)} of {len(rows)})."]
     wins = rows["model"].value_counts()
     ranked = sorted({*rows["model"], *rows["other"]}, key=lambda model: (-wins.get(model, 0), model))

@@ -245,21 +245,28 @@ def test_a_few_labels_recalibrate_the_judge(tmp_path: Path, monkeypatch: pytest.
     assert sorted(path.name for path in tmp_path.iterdir()) == ["few.csv", "mine"]
     again = run("train", file, "-o", "mine")
     assert again.exit_code == 1 and "contains a judge already; add --force to replace it" in again.stderr
+    # Labels that a judge has seen say nothing about it.
+    seen = run("train", file, "-o", "third", "--from", "mine")
+    assert seen.exit_code == 1 and "30 of 30 labelled answers were used to train mine, and are left out" in seen.stderr
+    assert "few.csv: 0 labelled answers; label at least 20" in seen.stderr
 
 
 def test_training_from_a_judge_is_compared_with_it(tmp_path: Path, backbone: Path) -> None:
     seen = write(tmp_path / "seen.csv", rows(60))
-    assert run("train", seen, "-o", "first", "--from", backbone, "--epochs", "0.1", "--force").exit_code == 0
+    assert run("train", seen, "-o", "first", "--from", backbone, "--epochs", "0.1", "--test", "0.15", "--force").exit_code == 0
     made = [row | {"question": f"Another question {at}?"} for at, row in enumerate(rows(200))]
-    file = write(tmp_path / "labelled.csv", made)
-    done = run("train", file, "-o", "second", "--from", "first", "--epochs", "0.1", "--force")
+    file = write(tmp_path / "labelled.csv", [*made, *rows(60)])
+    # More questions are held out than in the first training, which has seen some of them.
+    done = run("train", file, "-o", "second", "--from", "first", "--epochs", "0.1", "--test", "0.4", "--force")
     assert done.exit_code == 0, done.output
+    [(num_seen, num_test)] = re.findall(r"(\d+) of (\d+) held-out answers were used to train first", done.stderr)
     assert "points [" in done.stdout and "against the judge that the training started from (started_from)" in done.stdout
     assert re.search(r"warning: only \d+ held-out questions", done.stderr)
     held_out = json.loads((tmp_path / "second" / "metrics.json").read_text("utf-8"))["held_out"]
     assert {"started_from", "second", "contains"} < set(held_out["judges"]) and "judge that the training started from" in (
         tmp_path / "second" / "README.md"
     ).read_text("utf-8")
+    assert held_out["n"] == int(num_test) - int(num_seen) > 0 < int(num_seen)
     shares = {name: measures["agreement"] for name, measures in held_out["judges"].items()}
     assert held_out["gain"]["difference"] == pytest.approx(shares["second"] - shares["started_from"], abs=2e-4)
     # What the first judge was trained on, the second has seen too.

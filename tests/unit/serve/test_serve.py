@@ -100,6 +100,8 @@ def test_verdicts_are_those_of_the_loops(monkeypatch: pytest.MonkeyPatch) -> Non
         (b'{"candidate": "x", "references": {"a": 1}}', 422, "references"),
         (b'{"candidate": "x", "references": [1]}', 422, "references"),
         (b'{"candidate": "x", "references": "x", "verdict": "correct"}', 422, "verdict: Extra inputs are not permitted"),
+        (b'{"candidat": "x", "references": "x"}', 422, "candidat: unknown key; did you mean 'candidate'?"),
+        (b'{"rows": [{"candidate": "x", "reference": "x"}]}', 422, "rows.0.reference: unknown key; did you mean 'references'?"),
         (b'{"rows": {}}', 422, "rows: Input should be a valid list"),
         (b'{"rows": [{"candidate": "x"}]}', 422, "rows.0.references: Field required"),
         (b'{"judge": "nobody", "candidate": "x", "references": "x"}', 404, "no pointwise judge 'nobody'; available: exact"),
