@@ -32,7 +32,7 @@ def make_reader(
         kind = FRAMEWORKS[answers.framework]
         log(f"{file}: {kind.description}")
         plain = make_column_reader(PLAIN_COLUMNS, needs_references=needs_references)
-        return kind.make_reader(file, CompanionFiles()) if kind.is_annotatable else plain, "the file's own verdicts"
+        return kind.make_reader(file, CompanionFiles()) if answers.is_annotatable else plain, "the file's own verdicts"
     references = columns.get("references", "")
     if references and references not in source.columns and Path(references).is_file():
         named = {role: column for role, column in columns.items() if role != "references"}

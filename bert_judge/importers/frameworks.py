@@ -6,10 +6,12 @@ Plain rows are the form into which the files of all frameworks are converted.
 import csv
 import json
 import logging
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bert_judge import tables
-from bert_judge.importers import harnesses, judge_benchmarks, run_logs
+from bert_judge.importers import harnesses, judge_benchmarks, promptfoo, run_logs
 from bert_judge.importers.answers import (
     NO_REFERENCE,
     Answer,
@@ -28,7 +30,9 @@ from bert_judge.importers.answers import (
     parse_question,
 )
 from bert_judge.importers.companion_files import BatchReader, CompanionFiles, read_candidates, references_by_id
+from bert_judge.importers.options import join_letters
 from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.logs import log_once
 from bert_judge.runtime.package_data import read_yaml
 from bert_judge.tables.readers import json_documents, values
 from bert_judge.tables.readers.containers import sniff
@@ -103,30 +107,41 @@ log = logging.getLogger(__name__)
 NO_COMPANIONS = CompanionFiles()
 ANSWER_COLUMNS = list(Answer.__dataclass_fields__)
 PLAIN_COLUMNS = {name: name for name in ("question", "references", "candidate", "model", "task", "label")}
+# A place in a list, also from its end.
+_PLACE = re.compile(r"-?\d+")
 _DEFINITIONS: Mapping[str, Mapping[str, Any]] = read_yaml(Path(__file__).with_name("frameworks.yaml"))
 
 
 class MapReader:
-    """Reader of rows by the paths of a map."""
+    """Reader of rows by the paths of a map.
 
-    def __init__(self, paths: Mapping[str, Any]) -> None:
+    A verdict is 1 or 0, since partial credit is none. A file that names no model is in the folder of the model.
+    """
+
+    def __init__(self, paths: Mapping[str, Any], path: Path) -> None:
         self.map = paths
+        folders = path.resolve().parent.parts
+        self.model = folders[-1] if paths.get("folder") in folders[:-1] else ""
 
     def __call__(self, record: Record) -> list[Answer]:
         references = self._find(record, "references")
         if references is None:
             raise values.UnreadableCell(self.map.get("no_reference", NO_REFERENCE))
-        return make_answers(
-            references,
+        question, label = parse_question(self._find(record, "question")), values.parse_label(self._find(record, "label"))
+        answers = make_answers(
+            join_letters(question, references) if self.map.get("letters_together") else references,
             values.parse_answers(self._find(record, "candidate")),
-            question=parse_question(self._find(record, "question")),
-            model=values.parse_text(self._find(record, "model")),
+            question=question,
+            model=values.parse_text(self._find(record, "model")) or self.model,
             task=values.parse_text(self._find(record, "task")),
-            label=values.parse_label(self._find(record, "label")),
+            label=label if label in (0, 1) else None,
+            id=values.parse_text(self._find(record, "id")),
         )
+        first = int(values.parse_number(self._find(record, "attempt")) or 0)
+        return [replace(answer, attempt=first + answer.attempt) for answer in answers]
 
     def _find(self, record: Record, role: str) -> Any:
-        paths = ([int(step) if step.isdecimal() else step for step in path.split(".")] for path in self.map.get(role, ()))
+        paths = ([int(step) if _PLACE.fullmatch(step) else step for step in path.split(".")] for path in self.map.get(role, ()))
         return next((value for path in paths if (value := get_path(record, *path)) is not None), None)
 
 
@@ -172,7 +187,8 @@ _READERS: Mapping[str, Callable[[Path, CompanionFiles], RecordReader]] = {
     "openai_batch": BatchReader,
     "judgelm": lambda path, companions: judge_benchmarks.JudgeLMReader(path, references_by_id(companions.references)),
     "bert_as_a_judge": lambda *_: make_column_reader(PLAIN_COLUMNS),
-    "promptfoo": lambda *_: run_logs.read_result,
+    "promptfoo": lambda *_: promptfoo.read_result,
+    "promptfoo_table": lambda path, _: promptfoo.TableReader(path),
     "openai_evals": lambda path, _: run_logs.EvalsReader(path),
     "turns": lambda path, companions: judge_benchmarks.TurnReader(path, companions.references, companions.is_conversation),
 }
@@ -183,17 +199,18 @@ _RECORDS: Mapping[str, Callable[[Path, CompanionFiles], Iterator[LocatedRecord]]
     "inspect": lambda path, _: run_logs.read_log(path),
     "helm": lambda path, _: harnesses.read_states(path),
     "bert_as_a_judge": read_candidates,
-    "promptfoo": lambda path, _: run_logs.read_results(path),
+    "promptfoo": lambda path, _: promptfoo.read_results(path),
+    "promptfoo_table": lambda path, _: promptfoo.read_table(path),
 }
 
 
 def _make_framework(name: str, content: Mapping[str, Any]) -> Framework:
     return Framework(
         content["description"],
-        _READERS.get(name, lambda *_: MapReader(content)),
+        _READERS.get(name, lambda path, _: MapReader(content, path)),
         _RECORDS.get(name, _read_rows),
         judge_benchmarks.are_conversations if name == "turns" else lambda _: False,
-        run_logs.has_results if name == "promptfoo" else lambda _: False,
+        promptfoo.has_results if name == "promptfoo" else lambda _: False,
         columns=content.get("columns", ()),
         document_keys=content.get("document_keys", ()),
         is_annotatable=content.get("annotatable", False),
@@ -219,7 +236,19 @@ class AnswerFile:
     @property
     def rows(self) -> RowFile | None:
         """The rows that `score` writes again with more columns; None if the answers must be converted to rows first."""
-        return self.source if self.framework is None or FRAMEWORKS[self.framework].is_annotatable else None
+        return self.source if self.framework is None or self.is_annotatable else None
+
+    @cached_property
+    def is_annotatable(self) -> bool:
+        """Whether each row of a framework's file is one answer, so that its verdict is a column; rows of repeats are several."""
+        kind = FRAMEWORKS[str(self.framework)]
+        if not kind.is_annotatable or self.source is None:
+            return False
+        sample = islice(kind.records(self.path, NO_COMPANIONS), CHUNK_ROWS)
+        places = [place for place, _ in read_answers(kind.make_reader(self.path, NO_COMPANIONS), sample, ImportStats())]
+        if has_repeats := len(set(places)) < len(places):
+            log_once(log, f"{self.path}: rows have several answers; the output has a row per answer")
+        return not has_repeats
 
 
 def open_answers(path: Path, *, is_plain: bool = False) -> AnswerFile:
@@ -232,9 +261,12 @@ def open_answers(path: Path, *, is_plain: bool = False) -> AnswerFile:
         keys = json_documents.top_level_keys(path)
         if name := next((name for name, kind in FRAMEWORKS.items() if kind.wrote_document(path, keys)), None):
             return AnswerFile(path, name, None)
-    source = open_rows(path)
+    source = open_rows(path, allow_duplicates=True)
     if source.holds_texts:
-        return AnswerFile(path, None, source)
+        if promptfoo.is_table(source.columns):
+            return AnswerFile(path, "promptfoo_table", source)
+        # Opened again, a table of another program with duplicate columns is refused.
+        return AnswerFile(path, None, open_rows(path))
     sample = source.sample[: json_documents.HEAD_MEMBERS]
     name = next((name for name, kind in FRAMEWORKS.items() if kind.wrote_rows(source.columns, sample)), None)
     return AnswerFile(path, name, source)

@@ -1,7 +1,8 @@
 """The answers of evaluation harnesses: lm-evaluation-harness, lighteval and HELM."""
 
+import logging
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,14 @@ from bert_judge.importers.answer_forms import after_hashes, last_box
 from bert_judge.importers.answers import Answer, make_answers, parse_question
 from bert_judge.importers.options import Options, add_options, apply_options, letter_options, parse_option_cell
 from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.logs import log_once
 from bert_judge.tables.readers import json_documents, values
+from bert_judge.tables.readers.name_words import split_words, vocabulary
 from bert_judge.tables.readers.rows import LocatedRecord, Record
 from bert_judge.tables.readers.values import SkippedRecord, get_path
+from bert_judge.text.options import parse_options
 
+log = logging.getLogger(__name__)
 SAMPLE_KEYS = ("doc", "filtered_resps", "resps", "target")
 QUESTION_KEYS = ("question", "problem", "query", "input", "prompt")
 OPTION_KEYS = ("choices", "options", "endings")
@@ -24,10 +29,12 @@ class LMEvalReader:
     """Reader of lm-evaluation-harness, `--log_samples`: a line per document and filter, in `samples_{task}_{time}.jsonl`.
 
     The raw responses are imported, not the filtered ones: finding the answer is the judge's task. A document that occurs once per
-    filter is imported once. References are derived from what the target is, not from the name of the task.
+    filter is imported once. The target is a text, whatever it was, so what it means is derived from the document, not from the
+    name of the task; log lines say what was decided.
     """
 
     def __init__(self, path: Path) -> None:
+        self.path, self._reported = path, set[str]()
         stem = path.name.partition(".json")[0]
         name = _SAMPLES_NAME.match(stem)
         self.task, time = (name[1], name[2]) if name else (stem, "")
@@ -60,16 +67,85 @@ class LMEvalReader:
         """Return question and references. The document's question is preferred to the prompt, which may contain examples."""
         fields = {str(key).lower(): value for key, value in (record["doc"] if isinstance(record["doc"], Mapping) else {}).items()}
         question = parse_question(next((fields[key] for key in QUESTION_KEYS if fields.get(key)), None) or _prompt(record))
-        target = _parse_target(record["target"])
-        if isinstance(self.choices, list) and str(target).isdecimal() and int(str(target)) < len(self.choices):
-            return question, [self.choices[int(str(target))]]
-        # CMMLU and others have a key per option.
-        by_letter = {key.upper(): fields[key] for key in "abcdefghij" if key in fields}
-        cells = [*map(fields.get, OPTION_KEYS), by_letter if len(by_letter) > 2 else None]
-        options = next((parsed for cell in cells if (parsed := parse_option_cell(cell))), None)
-        if options:
-            return apply_options(question, target, options, _index_base(target, options, fields))
-        return question, _references(target, fields)
+        target = self._parse_target(record["target"], fields)
+        number = int(target) if isinstance(target, str) and target.strip().isdecimal() else None
+        if isinstance(self.choices, list) and number is not None and number < len(self.choices):
+            return question, [self.choices[number]]
+        options = next((parsed for key in OPTION_KEYS if (parsed := parse_option_cell(fields.get(key)))), None)
+        if options is None and (options := _lettered_fields(fields, target, _prompt(record))):
+            return apply_options(question, target, options)
+        if options is None:
+            return question, _references(target, fields)
+        if number is None or str(number) in options.labels:
+            return apply_options(question, target, options)
+        place = self._place_of_number(number, options.texts, fields)
+        if place is None:
+            return add_options(question, options.texts), [str(target)]
+        return letter_options(question, options.texts, [place], together=True)
+
+    def _parse_target(self, target: Any, fields: Mapping[str, Any]) -> Any:
+        """Return a target as it was before the harness wrote it as a text: a list or object, a truth value, or a text.
+
+        What looks like a list is a text if the document has this text, such as the output of code.
+        """
+        if target in ("True", "False"):
+            return target == "True"
+        parsed = values.parse_alternatives(target)
+        if parsed is target:
+            return target
+        if _holds_text(fields, target):
+            self._report(f"targets that look like lists or objects are texts in the documents, e.g. {target!r:.60}")
+            return target
+        return parsed if not isinstance(parsed, Mapping) or values.parse_texts(target, is_csv=True) != [target.strip()] else target
+
+    def _place_of_number(self, number: int, texts: Sequence[str], fields: Mapping[str, Any]) -> int | None:
+        """Return the place of the option that a number means: an index, or the text of one; None if it is neither.
+
+        The document's index of the correct option decides where both are possible.
+        """
+        golds = [value for key, value in fields.items() if type(value) is int and _names_gold(key)]
+        text = str(number)
+        is_confirmed = any(0 <= gold < len(texts) and texts[gold] == text for gold in golds)
+        if text in texts and (is_confirmed or (number not in golds and self.choices is None)):
+            self._report(f"targets that are numbers are texts of options, e.g. {text!r}")
+            return texts.index(text)
+        if number < len(texts):
+            self._report(f"targets that are numbers are indices of options from 0, e.g. {text!r} of {texts[number]!r:.60}")
+            return number
+        return None
+
+    def _report(self, decision: str) -> None:
+        """Log the first example of a decision."""
+        kind, _, _ = decision.partition(", e.g.")
+        if kind not in self._reported:
+            self._reported.add(kind)
+            log_once(log, f"{self.path}: {decision}")
+
+
+def _lettered_fields(fields: Mapping[str, Any], target: Any, prompt: Any) -> Options | None:
+    """Return the options in fields of letters, as of CMMLU, if the target is one of the letters or the prompt shows them.
+
+    Otherwise they are the numbers of a question, such as the sides of a triangle.
+    """
+    by_letter = {key.upper(): fields[key] for key in "abcdefghij" if key in fields}
+    options = parse_option_cell(by_letter) if len(by_letter) > 2 else None
+    letter = re.fullmatch(r"\W*([A-Ja-j])\W*", str(target))
+    is_letter = letter is not None and letter[1].upper() in by_letter
+    return options if options and (is_letter or [*parse_options(parse_question(prompt)).values()] == [*options.texts]) else None
+
+
+def _holds_text(value: Any, text: str) -> bool:
+    """Return whether a document has a text somewhere."""
+    if isinstance(value, Mapping | list):
+        return any(_holds_text(member, text) for member in (value.values() if isinstance(value, Mapping) else value))
+    return isinstance(value, str) and value.strip() == text.strip()
+
+
+def _names_gold(key: str) -> bool:
+    """Return whether a field may hold the index of the correct option: `gold`, `answer_idx`, `label`; not `year`, `num_answers`."""
+    names, words = vocabulary(), set(split_words(key))
+    is_gold = bool(words & (names["words"]["gold"] | names["words"]["correct"] | names["words"]["answer"]))
+    return (is_gold and not words & {"num", "number", "count", "length", "type"}) or key in names["fallback"]["references"]
 
 
 def _references(target: Any, fields: Mapping[str, Any]) -> Any:
@@ -101,17 +177,6 @@ def final_answers(solution: str) -> list[str]:
             except SkippedRecord:
                 continue
     return [solution]
-
-
-def _parse_target(target: Any) -> Any:
-    """Return a target as it was before the harness wrote it as a text: a list, a truth value or a text."""
-    return target == "True" if target in ("True", "False") else values.parse_alternatives(target)
-
-
-def _index_base(target: Any, options: Options, fields: Mapping[str, Any]) -> int | None:
-    """Return 0 if a number is the index of an option rather than its text or label."""
-    is_index = any(type(value) is int and str(value) == target for value in fields.values())
-    return 0 if is_index or str(target) not in {*options.texts, *options.labels} else None
 
 
 def _prompt(record: Record) -> Any:

@@ -110,7 +110,7 @@ def letter_options(question: str, texts: Sequence[str], correct: Sequence[int], 
     """
     if not all(0 <= index < len(texts) for index in correct):
         raise values.UnreadableCell(f"the correct option is {list(correct)} of {len(texts)}")
-    pairs = [(chr(ord("A") + index), texts[index].strip()) for index in sorted(set(correct))]
+    pairs = [(option_label(index), texts[index].strip()) for index in sorted(set(correct))]
     if together:
         pairs = [(", ".join(letters), "; ".join(correct_texts)) for letters, correct_texts in [zip(*pairs, strict=True)]]
     return add_options(question, texts), list(dict.fromkeys(form for pair in pairs for form in pair))
@@ -121,7 +121,38 @@ def add_options(question: str, texts: Sequence[str]) -> str:
     texts = [text.strip() for text in texts]
     if all(text in question for text in texts) or all(re.fullmatch("[A-Z]", text) for text in texts):
         return question
-    return "\n".join([question.rstrip(), *(f"({chr(ord('A') + number)}) {text}" for number, text in enumerate(texts))])
+    return "\n".join([question.rstrip(), *(f"({option_label(number)}) {text}" for number, text in enumerate(texts))])
+
+
+def option_label(index: int) -> str:
+    """Return the label of an option: A to Z, then 1, 2, 3, as inspect_ai 0.3.285 writes them."""
+    return chr(ord("A") + index) if index < 26 else str(index - 25)
+
+
+def parse_labels(target: Any, count: int) -> list[int] | None:
+    """Return the indices of the options that a target names, of which `count` exist; None if it is something else.
+
+    Labels are a list of several, or a text: "BC", "B,C" and "B C" are the same; letters of one word are capitals.
+    """
+    labels: list[str] = []
+    for text in target if isinstance(target, list) else [target]:
+        for word in str(text).replace(",", " ").split():
+            labels += [word] if word.isdecimal() or len(word) == 1 else list(word)
+    names = [option_label(index) for index in range(count)]
+    folded = [label.upper() if len(labels) == 1 else label for label in labels]
+    return [names.index(label) for label in folded] if folded and len({*folded} & {*names}) == len(folded) else None
+
+
+def join_letters(question: str, references: Any) -> Any:
+    """Return several letters that must be chosen together as one reference, with the texts of the question's options if it has
+    some; other references as they are."""
+    options = parse_options(question)
+    letters = parse_labels(references, len(options) or 26) or []
+    if len(letters) < 2 or (not options and not isinstance(references, list)):
+        return references
+    if not options:
+        return [", ".join(map(option_label, letters))]
+    return letter_options(question, list(options.values()), letters, together=True)[1]
 
 
 def _find_option(answer: Any, options: Options, index_base: int | None) -> int | None:

@@ -2,25 +2,23 @@
 
 * inspect_ai: a sample per question and epoch, in a zip archive (`.eval`) or a JSON document (`.json`).
 * openai/evals: a line per event. An answer is a `match` event; its prompt is in the first `sampling` of the sample.
-* promptfoo: a JSON document, or a line per result. References are in the assertions or variables of a test.
 """
 
 import json
-import re
+import logging
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from bert_judge.importers.answers import Answer, make_answers, parse_question
-from bert_judge.importers.options import letter_options
+from bert_judge.importers.options import add_options, letter_options, parse_labels
 from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.logs import log_once
 from bert_judge.tables.readers import json_documents, values
-from bert_judge.tables.readers.containers import sniff
 from bert_judge.tables.readers.limits import check_archive
-from bert_judge.tables.readers.name_words import has_role_words, has_usual_name, is_ambiguous
 from bert_judge.tables.readers.rows import LocatedRecord, Record, open_rows
 from bert_judge.tables.readers.values import SkippedRecord, get_path
 
@@ -30,6 +28,9 @@ HEADERS = ("header.json", "_journal/start.json")
 # Compression method of the members of newer logs, which Python's zipfile cannot read before 3.14.
 ZSTANDARD = 93
 LOCAL_HEADER_BYTES = 30
+# What the scorers write: correct, incorrect, no answer.
+VERDICTS = {"C": 1.0, "I": 0.0, "N": 0.0}
+log = logging.getLogger(__name__)
 
 
 def read_log(path: Path) -> Iterator[LocatedRecord]:
@@ -50,18 +51,18 @@ def _read_archive(path: Path) -> Iterator[LocatedRecord]:
         check_archive(path)
         with zipfile.ZipFile(path) as archive, path.open("rb") as stream:
             members = {member.filename: member for member in archive.infolist()}
-            run = _load(archive, stream, next(members[name] for name in HEADERS if name in members))["eval"]
+            run = load_member(archive, stream, next(members[name] for name in HEADERS if name in members))["eval"]
             epochs = range(1, (get_path(run, "config", "epochs") or 1) + 1)
             ids = get_path(run, "dataset", "sample_ids") or []
             planned = [f"samples/{sample_id}_epoch_{epoch}.json" for sample_id in ids for epoch in epochs]
             names = dict.fromkeys(name for name in [*planned, *members] if name.startswith("samples/") and name in members)
             for number, name in enumerate(names, 1):
-                yield f"sample {number}", {"sample": _load(archive, stream, members[name]), "run": run}
+                yield f"sample {number}", {"sample": load_member(archive, stream, members[name]), "run": run}
     except (OSError, ValueError, KeyError, StopIteration, zipfile.BadZipFile, NotImplementedError) as error:
         raise InputError(f"{path}: not a readable log of inspect_ai: {' '.join(str(error).split())[:200]}") from error
 
 
-def _load(archive: zipfile.ZipFile, stream: Any, member: zipfile.ZipInfo) -> Any:
+def load_member(archive: zipfile.ZipFile, stream: Any, member: zipfile.ZipInfo) -> Any:
     if member.compress_type != ZSTANDARD:
         return json.loads(archive.read(member))
     stream.seek(member.header_offset)
@@ -73,7 +74,11 @@ def _load(archive: zipfile.ZipFile, stream: Any, member: zipfile.ZipInfo) -> Any
 
 
 def read_sample(record: Record) -> list[Answer]:
-    """Return the answer of a sample from `read_log`."""
+    """Return the answer of a sample from `read_log`, with the first of its scores that is a verdict as the label.
+
+    An answer in `<think>` is none: inspect_ai removes the reasoning of the providers that mark it before its scorers read the rest,
+    but the scorers read what a provider leaves in the text.
+    """
     sample, run = record["sample"], record["run"]
     if (error := get_path(sample, "error", "message")) is not None:
         raise values.UnreadableCell(f"the sample failed: {' '.join(error.split())[:100]}")
@@ -82,8 +87,10 @@ def read_sample(record: Record) -> list[Answer]:
     if not references:
         raise SkippedRecord("a sample without a target")
     question, choices = parse_question(get_path(sample, "input")), get_path(sample, "choices")
-    if choices and (correct := [ord(text) - ord("A") for text in references if len(text) == 1]):
+    if choices and (correct := None if set(references) <= set(choices) else parse_labels(references, len(choices))):
         question, references = letter_options(question, choices, correct, together=True)
+    elif choices:
+        question = add_options(question, choices)
     choice = get_path(sample, "output", "choices", 0)
     return [
         Answer(
@@ -92,10 +99,23 @@ def read_sample(record: Record) -> list[Answer]:
             values.parse_text(choice and values.parse_message(choice, values.ASSISTANT)),
             model=get_path(run, "model") or "",
             task=get_path(run, "task") or "",
+            label=_find_verdict(get_path(sample, "scores")),
             id=str(get_path(sample, "id")),
             attempt=(get_path(sample, "epoch") or 1) - 1,
         )
     ]
+
+
+def _find_verdict(scores: Any) -> float | None:
+    """Return the first score that is a verdict: a letter, a truth value, or 1 or 0; partial credit is none."""
+    for name, score in (scores or {}).items():
+        value = get_path(score, "value")
+        label = VERDICTS.get(value) if isinstance(value, str) else float(value) if value in (0, 1) else None
+        if label is not None:
+            if len(scores) > 1:
+                log_once(log, f"labels are the score {name!r}, not {' or '.join(repr(other) for other in scores if other != name)}")
+            return label
+    return None
 
 
 class EvalsReader:
@@ -126,93 +146,3 @@ class EvalsReader:
             label=values.parse_label(get_path(data, "correct")),
             id=values.parse_text(record.get("sample_id")),
         )
-
-
-RESULT_KEYS = frozenset({"vars", "response", "provider"})
-# Where a document has its results, by version.
-RESULTS = ("results.results", "results")
-# Assertions whose value is the whole answer, one of several, or a part; a rubric or a program is no reference.
-WHOLE = ("equals", "similar", "factuality", "model-graded-factuality")
-ANY_OF = ("contains-any", "icontains-any")
-PARTS = ("contains", "icontains", "starts-with", "contains-all", "icontains-all")
-_VARIABLE = re.compile(r"\{\{\s*(?:vars\.)?(\w+)\s*\}\}")
-# A pattern that is nothing but words, or a choice of them.
-_WORDS = re.compile(r"(?:\(\?i\))?\^?(?:\\b)?\(?(?:\?:)?([\w ]+(?:\|[\w ]+)*)\)?(?:\\b)?\$?")
-
-
-def has_results(path: Path) -> bool:
-    """Return whether a JSON document has results of promptfoo."""
-    return _find_results(path) is not None
-
-
-def read_results(path: Path) -> Iterator[LocatedRecord]:
-    """Yield location and content of each result."""
-    key = _find_results(path) if sniff(path).format == "json" else None
-    return open_rows(path).records() if key is None else json_documents.iterate_list(path, key)
-
-
-def _find_results(path: Path) -> str | None:
-    def is_result(value: Any) -> bool:
-        return isinstance(value, Mapping) and value.keys() >= RESULT_KEYS
-
-    return next((key for key in RESULTS if is_result(get_path(json_documents.read_member(path, key), 0))), None)
-
-
-def read_result(record: Record) -> list[Answer]:
-    """Return the answer of a result. Raises values.UnreadableCell: the request failed, or the test has no reference."""
-    if get_path(record, "response", "output") is None:
-        raise values.UnreadableCell(f"the request failed: {get_path(record, 'response', 'error') or record.get('error')}"[:200])
-    variables = record["vars"] if isinstance(record["vars"], Mapping) else {}
-    assertions = list(
-        _flatten(get_path(record, "testCase", "assert") or get_path(record, "gradingResult", "componentResults") or [])
-    )
-    question = next((value for name, value in variables.items() if has_usual_name(name, "question")), None)
-    provider = record["provider"]
-    return make_answers(
-        _find_references(assertions, variables) or _expected_variables(variables),
-        [_text(record["response"]["output"])],
-        question=parse_question(question or get_path(record, "prompt", "raw")),
-        model=provider if isinstance(provider, str) else str(get_path(provider, "label") or get_path(provider, "id") or ""),
-        label=values.parse_label(record.get("success")),
-    )
-
-
-def _flatten(assertions: Sequence[Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield the assertions, also those in sets and in the results of assertions."""
-    for assertion in assertions:
-        if isinstance(members := get_path(assertion, "assert"), list):
-            yield from _flatten(members)
-        elif isinstance(assertion, Mapping):
-            yield assertion["assertion"] if isinstance(assertion.get("assertion"), Mapping) else assertion
-
-
-def _find_references(assertions: Sequence[Mapping[str, Any]], variables: Mapping[str, Any]) -> list[str]:
-    whole: list[str] = []
-    alternatives: list[str] = []
-    parts: list[str] = []
-    for assertion in assertions:
-        kind, value = assertion.get("type"), assertion.get("value")
-        if kind == "regex" and (words := _WORDS.fullmatch(str(value))):
-            kind, value = "contains-any", words[1].split("|")
-        if isinstance(value, str) and kind in ANY_OF:
-            value = value.split(",")
-        texts = [_render(member, variables) for member in (value if isinstance(value, list) and kind not in WHOLE else [value])]
-        # A template that is unknown here, or a file.
-        texts = [text for text in texts if text and "{{" not in text and not text.startswith("file://")]
-        group = whole if kind in WHOLE else alternatives if kind in ANY_OF else parts if kind in PARTS else []
-        group += texts
-    return whole or alternatives or ([", ".join(parts)] if parts else [])
-
-
-def _render(value: Any, variables: Mapping[str, Any]) -> str:
-    return _VARIABLE.sub(lambda match: _text(variables.get(match[1], match[0])), _text(value)).strip()
-
-
-def _text(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, Mapping | list) else values.parse_text(value)
-
-
-def _expected_variables(variables: Mapping[str, Any]) -> Any:
-    names = [name for name in variables if has_usual_name(name, "references") or has_role_words(name, "references")]
-    names += filter(is_ambiguous, variables)
-    return variables[names[0]] if names else []

@@ -195,6 +195,11 @@ def made(folder: Path, framework: str, rows: list[Any] | None = None) -> Path:
             return jsonl(folder / "output.jsonl", rows or [batch_response()])
         case "judgelm":
             return jsonl(folder / "samples.jsonl", rows or [judgelm_row()])
+        case "promptfoo_table":
+            path = folder / "out.csv"
+            header = "question,expected,[m] {{question}},Status,Score,Named Scores,Grader Reason,Comment"
+            path.write_text(f"{header}\nCapital of France?,Paris,It is Paris.,PASS,1,,,\n")
+            return path
         case _ if framework in PLAIN_ROWS:
             return jsonl(folder / "rows.jsonl", rows or [PLAIN_ROWS[framework]])
         case _:

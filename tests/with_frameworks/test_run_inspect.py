@@ -7,9 +7,11 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 from helpers.framework_files import FIXTURES, document, read
+from helpers.program_accuracy import own_accuracy, scored
 from programs import ROOT, run
 from typer.testing import CliRunner
 
@@ -30,6 +32,16 @@ def test_inspect_runs_and_its_log_is_imported(tmp_path: Path) -> None:
     subprocess.run([sys.executable, str(script), "logs", "eval"], cwd=tmp_path, capture_output=True, check=True)
     logs = sorted((tmp_path / "logs").glob("*.eval"))
     assert sorted(len(read(path, "inspect")[0]) for path in logs) == [1, 4]
+
+
+def test_our_accuracy_is_that_of_inspect(tmp_path: Path) -> None:
+    run(FIXTURES / "inspect" / "choices.py", "logs", folder=tmp_path)
+    logs = [path for path in sorted((tmp_path / "logs").glob("*.eval")) if "_reasoning_" not in path.name]
+    assert len(logs) == 3
+    for path in logs:
+        rows = scored(path, tmp_path)
+        for shares in ([row["verdict"] == "correct" for row in rows], [row["label"] for row in rows]):
+            assert fmean(shares) == pytest.approx(own_accuracy(path)), path.name
 
 
 def test_inspect_scores_with_a_judge(tmp_path: Path) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import importlib
 import json
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
 import yaml
 from helpers import tiny_models
 from helpers.framework_files import FIXTURES, jsonl, read
+from helpers.program_accuracy import own_accuracy, scored
 from programs import ROOT, run
 from typer.testing import CliRunner
 
@@ -30,6 +32,16 @@ def test_the_harness_runs_and_its_samples_are_imported(tmp_path: Path) -> None:
         assert frameworks.open_answers(path).framework == "lm_eval"
         counts[path.name.split("_2")[0]] = len(read(path, "lm_eval")[0])
     assert counts == {"samples_gsm8k_sums": 3, "samples_planets": 0, "samples_capitals": 2}
+
+
+def test_our_accuracy_is_that_of_the_harness(tmp_path: Path) -> None:
+    run(FIXTURES / "lm_eval" / "told.py", tmp_path, folder=tmp_path, HF_HOME=str(tmp_path / "home"))
+    paths = {path.name.partition("_2")[0]: path for path in (tmp_path / "out").rglob("samples_*.jsonl")}
+    fixtures = {path.name.partition("_2")[0] for path in (FIXTURES / "lm_eval" / "told").glob("samples_*.jsonl")}
+    assert paths.keys() == fixtures
+    for name, path in paths.items():
+        verdicts = [row["verdict"] == "correct" for row in scored(path, tmp_path)]
+        assert fmean(verdicts) == pytest.approx(own_accuracy(path)), name
 
 
 def test_the_harness_scores_with_a_judge(tmp_path: Path) -> None:

@@ -99,12 +99,13 @@ class RowFile:
             yield from zip(chunk.locations, chunk.records, strict=True)
 
 
-def open_rows(path: Path, format: str | None = None, needed: Collection[str] = ()) -> RowFile:
+def open_rows(path: Path, format: str | None = None, needed: Collection[str] = (), *, allow_duplicates: bool = False) -> RowFile:
     """Determine the format of a file and its columns, and read its first rows.
 
     Args:
         format: see `Container`; by the file's content if omitted.
         needed: columns to look for beyond the first rows of a JSON file. If given, only these must have unique names.
+        allow_duplicates: no column needs a unique name; `Chunk.raw` has all of them.
 
     Raises:
         InputError: unknown format, unreadable file, no rows, or a duplicate column.
@@ -118,7 +119,7 @@ def open_rows(path: Path, format: str | None = None, needed: Collection[str] = (
         raise InputError(f"{path}: has {len(columns):,} columns, limit {MAX_COLUMNS:,}; drop those that scoring does not need")
     counts = Counter(columns)
     for name in needed or filter(None, columns):
-        if counts[name] > 1:
+        if counts[name] > 1 and not allow_duplicates:
             raise InputError(f"{path}: the column {name!r} occurs {counts[name]} times; rename or drop the others")
     return RowFile(container, columns, list(first.records))
 

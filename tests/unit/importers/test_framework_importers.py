@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from helpers.framework_files import (
     FIXTURES,
+    PLAIN_ROWS,
     TIME,
     batch_request,
     batch_response,
@@ -24,7 +25,7 @@ from helpers.framework_files import (
     read,
 )
 
-from bert_judge.importers import frameworks
+from bert_judge.importers import frameworks, options
 from bert_judge.importers.companion_files import CompanionFiles
 from bert_judge.runtime.errors import InputError
 
@@ -231,6 +232,30 @@ def test_logs_of_inspect_of_2024(tmp_path: Path) -> None:
             None,
         ),
         ({"arguments": None, "doc": {}, "target": "a"}, "", ("a",), None),
+        # A number is the text of an option, unless the document's index says otherwise; beyond the options it can only be a text.
+        ({"target": "2", "doc": {"question": "q?", "choices": ["1", "2"], "level": 2}}, "q?\n(A) 1\n(B) 2", ("B", "2"), None),
+        ({"target": "1", "doc": {"question": "q?", "choices": ["1", "2"], "gold": 0}}, "q?\n(A) 1\n(B) 2", ("A", "1"), None),
+        ({"target": "1", "doc": {"question": "q?", "choices": ["1", "2"], "gold": 1}}, "q?\n(A) 1\n(B) 2", ("B", "2"), None),
+        ({"target": "0", "doc": {"question": "q?", "choices": ["5", "6"], "answer_idx": 0}}, "q?\n(A) 5\n(B) 6", ("A", "5"), None),
+        ({"target": "7", "doc": {"question": "q?", "choices": ["x", "y"], "num_answers": 7}}, "q?\n(A) x\n(B) y", ("7",), None),
+        # Fields of letters are options if the target is a letter or the prompt shows them.
+        ({"target": "9", "doc": {"question": "q?", "a": "4", "b": "5", "c": "9"}}, "q?", ("9",), None),
+        ({"target": "c", "doc": {"question": "q?", "a": "4", "b": "5", "c": "9"}}, "q?\n(A) 4\n(B) 5\n(C) 9", ("C", "9"), None),
+        (
+            {
+                "target": "y",
+                "doc": {"question": "q?", "A": "x", "B": "y", "C": "z"},
+                "arguments": {"gen_args_0": {"arg_0": "q?\nA) x\nB) y\nC) z\nAnswer:"}},
+            },
+            "q?\n(A) x\n(B) y\n(C) z",
+            ("B", "y"),
+            None,
+        ),
+        # A list is a text if the document says so, also within an object.
+        ({"target": "['a', 'b']", "doc": {"question": "q?", "answer": "['a', 'b']"}}, "q?", ("['a', 'b']",), None),
+        ({"target": "['a', 'b']", "doc": {"question": "q?", "data": {"out": ["['a', 'b']"]}}}, "q?", ("['a', 'b']",), None),
+        ({"target": "['a', 'b']", "doc": {"question": "q?", "answer": ["a", "b"]}}, "q?", ("a", "b"), None),
+        ({"target": "{'k': 5}", "doc": {"question": "q?", "code": "print(d)"}}, "q?", ("{'k': 5}",), None),
     ],
 )
 def test_other_forms_of_samples(
@@ -257,6 +282,72 @@ def test_an_index_means_a_choice_of_the_task(tmp_path: Path) -> None:
     path = jsonl(tmp_path / f"samples_boolq_{TIME}.jsonl", [lm_eval_row(target="1", doc={"question": "q?", "label": 1})])
     document(tmp_path / f"results_{TIME}.json", {"model_name": "m", "configs": {"boolq": {"doc_to_choice": [" no", " yes"]}}})
     assert read(path, "lm_eval")[0][0].references == ("yes",)
+
+
+def test_a_task_with_choices_means_indices(tmp_path: Path) -> None:
+    """`doc_to_choice` names a field: lm_eval then takes an integer target for an index."""
+    row = lm_eval_row(target="1", doc={"question": "q?", "choices": ["1", "2"]})
+    path = jsonl(tmp_path / f"samples_t_{TIME}.jsonl", [row])
+    assert read(path, "lm_eval")[0][0].references == ("A", "1")
+    document(tmp_path / f"results_{TIME}.json", {"model_name": "m", "configs": {"t": {"doc_to_choice": "choices"}}})
+    assert read(path, "lm_eval")[0][0].references == ("B", "2")
+
+
+MCQ = "Which are primes?\nA) 4\nB) 5\nC) 7"
+
+
+@pytest.mark.parametrize(
+    ("question", "target", "references"),
+    [
+        (MCQ, ["B", "C"], ("B, C", "5; 7")),
+        (MCQ, "BC", ("B, C", "5; 7")),
+        (MCQ, ["B"], ("B",)),
+        ("Which?", ["A", "C"], ("A, C",)),
+        (MCQ, ["five", "seven"], ("five", "seven")),
+        ("Name one.", ["Paris", "Rome"], ("Paris", "Rome")),
+        ("What does it stand for?", "AC", ("AC",)),
+    ],
+)
+def test_letters_of_evalscope_are_chosen_together(tmp_path: Path, question: str, target: Any, references: tuple[str, ...]) -> None:
+    row = PLAIN_ROWS["evalscope_reviews"] | {"target": target}
+    row |= {"messages": [{"role": "user", "content": question}, {"role": "assistant", "content": "B", "model": "m"}]}
+    [answer], _ = read(made(tmp_path, "evalscope_reviews", [row]), "evalscope_reviews")
+    assert (answer.references, answer.model) == (references, "m")
+
+
+def test_repeats_and_verdicts_of_evalscope(tmp_path: Path) -> None:
+    rows = []
+    for number, (name, value) in enumerate([("accuracy", 1.0), ("acc", 0.0), ("multi_choice_acc", 0.5), ("Rouge-L-R", 1.0)]):
+        score = {"score": {"value": {name: value}, "prediction": "x", "main_score_name": name}}
+        rows.append(PLAIN_ROWS["evalscope_reviews"] | {"sample_score": score | {"group_id": 7, "generation_index": number}})
+    (tmp_path / "reviews" / "tiny").mkdir(parents=True)
+    answers, _ = read(made(tmp_path / "reviews" / "tiny", "evalscope_reviews", rows), "evalscope_reviews")
+    assert [(a.id, a.attempt, a.label, a.model) for a in answers] == [
+        ("7", 0, 1.0, "tiny"),
+        ("7", 1, 0.0, "tiny"),
+        ("7", 2, None, "tiny"),
+        ("7", 3, None, "tiny"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("target", "indices"),
+    [
+        ("B", [1]),
+        ("b", [1]),
+        ("BC", [1, 2]),
+        (["B", "C"], [1, 2]),
+        ("B, C", [1, 2]),
+        ("bad", None),
+        ("Z", None),
+        ("1", None),
+        ("BB", None),
+        ("", None),
+    ],
+)
+def test_labels_of_options(target: Any, indices: list[int] | None) -> None:
+    assert options.parse_labels(target, 4) == indices
+    assert options.parse_labels("1", 28) == [26] and options.parse_labels(["Z", "2"], 28) == [25, 27]
 
 
 def test_openai_batch_of_the_responses_interface(tmp_path: Path) -> None:
