@@ -22,6 +22,7 @@ def gpu_report() -> ModuleType:
     return module
 
 
+@pytest.mark.slow
 @pytest.mark.real_data
 @pytest.mark.skipif("BERT_JUDGE_DATA" not in os.environ, reason="needs the folder named by BERT_JUDGE_DATA")
 def test_all_parts_run_with_a_few_rows(gpu_report: ModuleType, tmp_path: Path) -> None:
