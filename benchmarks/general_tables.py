@@ -18,7 +18,9 @@ from bert_judge.assets.prepare import GENERAL_FOLDER
 from bert_judge.encoder.judge_folder import JUDGE_FILE, METRICS
 
 WORK = Path("results/.work/general")
-MEASURED, LEFT_OUT, MODULES, POLICY = (WORK / f"{name}.json" for name in ("measured", "left_out", "rule_modules", "policy"))
+MEASURED, LEFT_OUT, MODULES, POLICY, UNSEEN_FILES = (
+    WORK / f"{name}.json" for name in ("measured", "left_out", "rule_modules", "policy", "unseen")
+)
 CARD = GENERAL_FOLDER / "README.md"
 PAGES = (CARD, Path("docs/results.md"), Path("README.md"))
 RULES = {
@@ -149,7 +151,8 @@ def file_row(line: Line, is_measured: bool) -> list[str]:
 
 
 def numbers(cell: Sequence[float]) -> str:
-    return "; ".join([f"{cell[0]:.1f}", *(f"{value:.3f}" for value in cell[1:])])
+    """Return accuracy in %, macro-F1, AUROC, perhaps the calibration error, and the balanced accuracy in %."""
+    return "; ".join([f"{cell[0]:.1f}", *(f"{value:.3f}" for value in cell[1:-1]), f"{cell[-1]:.1f}"])
 
 
 def rule_modules() -> list[str]:

@@ -13,8 +13,9 @@ import argparse
 import itertools
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import yaml
@@ -76,13 +77,19 @@ def _all_decisions(question: str, references: list[str], candidate: str) -> Iter
 def _labelled_answers() -> Iterator[tuple[str, pd.DataFrame]]:
     suite = pd.DataFrame(yaml.safe_load(MATH_SUITE.read_text(encoding="utf-8")), columns=["gold", "candidate", "label"])
     yield "math_verify_suite", suite.assign(question="", references=suite["gold"].map(lambda gold: [gold]))
-    imports = yaml.safe_load(CONFIG.read_text(encoding="utf-8"))["imports"]
-    for source, entry in imports.items():
-        if source.startswith("nli_") or source in UNRELIABLE:
+    run = yaml.safe_load(CONFIG.read_text(encoding="utf-8"))
+    trained = trained_sources(run)
+    for source, entry in run["imports"].items():
+        if source not in trained or source.startswith("nli_") or source in UNRELIABLE:
             continue
         rows = pd.read_parquet(Path(os.environ["BERT_JUDGE_DATA"]) / entry["path"])
         rows["label"] = pd.to_numeric(rows[entry.get("columns", {}).get("label", "label")], errors="coerce")
         yield source, rows[rows["label"].isin([0, 1]) & (rows["references"].map(len) > 0) & rows["candidate"].notna()]
+
+
+def trained_sources(run: Mapping[str, Any]) -> set[str]:
+    """Return the imports of a configuration that its datasets are made of; the others are measured only."""
+    return {run["tasks"]["imported"][task]["from"] for dataset in run["datasets"].values() for task in dataset["tasks"]}
 
 
 def summarize(decisions: pd.DataFrame) -> pd.DataFrame:

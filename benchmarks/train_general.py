@@ -18,11 +18,11 @@ stages, and a run that was killed goes on with the one that it was in:
    the answers of each fold's sources, which its encoder and trees never saw, so that they hold for new data, and on new questions
    of old sources. Every source has the same weight. Last, `policy.py` fits the offset of the policy `lenient`.
 
-`--leave-sources` stops after the folds and prints accuracy in %, macro-F1, AUROC and expected calibration error per source left
-out, beside rules with fixed thresholds; weights and calibration of a fold are those fitted on the other folds. `--measure` trains
-nothing; without a folder it takes the judge in the package. `--set-rules` lets the rule modules decide for a judge that
-`rule_modules.py` finds good enough, under the rules about texts of today, and changes nothing else. `general_tables.py` writes what
-was measured into the documentation.
+`--leave-sources` stops after the folds and prints accuracy in %, macro-F1, AUROC, expected calibration error and balanced accuracy
+per source left out, beside rules with fixed thresholds; weights and calibration of a fold are those fitted on the other folds.
+`--measure` trains nothing; without a folder it takes the judge in the package. `--set-rules` lets the rule modules decide for a
+judge that `rule_modules.py` finds good enough, under the rules about texts of today, and changes nothing else. `unseen_files.py`
+measures on files that no dataset has, and `general_tables.py` writes what was measured into the documentation.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ import yaml
 from general_tables import LEFT_OUT, MEASURED, WORK
 from human_agreement import Run
 from policy import set_policy
-from rule_modules import common_log_odds, measure_modules, summarize
+from rule_modules import common_log_odds, measure_modules, summarize, trained_sources
 from scipy.special import expit
 
 from bert_judge import tables
@@ -247,8 +247,10 @@ def set_rules(judge: BERTJudge) -> None:
 
 def set_scales(folder: Path) -> float | None:
     """Measure the ranges of activations on rows of the training files; see `write_input_scales`."""
-    imports = yaml.safe_load(CONFIG.read_text("utf-8"))["imports"]
-    rows = timing.mixed(SCALE_ROWS, [Path(entry["path"]).stem for entry in imports.values()], seed=2)
+    run = yaml.safe_load(CONFIG.read_text("utf-8"))
+    trained = trained_sources(run)
+    files = [Path(entry["path"]).stem for name, entry in run["imports"].items() if name in trained]
+    rows = timing.mixed(SCALE_ROWS, files, seed=2)
     return write_input_scales(folder, rows.questions, [[text] for text in rows.references], rows.candidates)
 
 
@@ -400,17 +402,19 @@ def apply_rule(block: Mapping[str, Any], questions: list[str], references: list[
 
 
 def cell(correct: np.ndarray, scores: np.ndarray, threshold: float, calibrated: bool = False) -> list[float]:
-    """Return accuracy in %, macro-F1, AUROC (NaN if all answers are correct or incorrect) and, if asked, the calibration error."""
+    """Return accuracy in %, macro-F1, AUROC, if asked the calibration error, and the balanced accuracy in %; AUROC and balanced
+    accuracy are NaN if all answers are correct or incorrect."""
     metrics = classification_metrics(correct, scores, threshold)
-    auroc = metrics.get("auroc", np.nan) if correct.any() and not correct.all() else np.nan
-    return [100 * metrics["accuracy"], metrics["macro_f1"], auroc, *([metrics["ece"]] if calibrated else [])]
+    error = [metrics["ece"]] if calibrated else []
+    balanced = 100 * metrics.get("balanced_accuracy", np.nan)
+    return [100 * metrics["accuracy"], metrics["macro_f1"], metrics.get("auroc", np.nan), *error, balanced]
 
 
 def print_tables(lines: Sequence[dict[str, Any]], path: Path) -> None:
     """Print the lines of both kinds of labels with their means, and write them for `general_tables.py`."""
     frame = pd.DataFrame(lines)
     human = frame["source"].isin(HUMAN)
-    print("\naccuracy in %; macro-F1; AUROC; calibration error\n")
+    print("\naccuracy in %; macro-F1; AUROC; calibration error (of the judge); balanced accuracy in %\n")
     written = []
     for is_human, title in ((True, "Labels by people"), (False, "Labels by language models and rules")):
         part = frame[human == is_human].drop(columns="source")
@@ -429,7 +433,7 @@ def mean_line(frame: pd.DataFrame) -> pd.DataFrame:
 def as_text(value: Any) -> str:
     if not isinstance(value, list):
         return str(value)
-    return "; ".join([f"{value[0]:.1f}", *(f"{number:.3f}" for number in value[1:])])
+    return "; ".join([f"{value[0]:.1f}", *(f"{number:.3f}" for number in value[1:-1]), f"{value[-1]:.1f}"])
 
 
 if __name__ == "__main__":

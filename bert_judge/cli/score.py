@@ -1,5 +1,6 @@
 """`bert-judge score` and `label`: append the verdicts of judges, or of a teacher, to a file of answers."""
 
+import math
 import shlex
 import sys
 import textwrap
@@ -18,6 +19,7 @@ from bert_judge.cli.answer_reader import make_reader
 from bert_judge.cli.remote_files import use_copies
 from bert_judge.cli.second_judge import Check, DryRun, MaxCost, MaxRows, Price, RequestLimits, prepare_requests, report_second_judge
 from bert_judge.cli.terminal import console, echo, format_interval, format_number, format_percent, log, make_table, progress
+from bert_judge.cli.uncertainty import describe_uncertainty, format_range
 from bert_judge.importers.answers import NO_REFERENCE, RecordReader, find_suspicious_input
 from bert_judge.importers.column_names import column_option
 from bert_judge.importers.companion_files import CompanionFiles, JoiningReader
@@ -239,7 +241,7 @@ def judge_file(
             tally = score_file(
                 source, reader, output, judges, prefix=prefix, group_of=group_of, on_progress=on_progress, top_share=top_share
             )
-    _report(tally, output, labels, by)
+    _report(tally, file, output, labels, by)
     report_second_judge(judges)
     if answers.framework is None and tally.decided:
         if prefix == LABEL_PREFIX:
@@ -376,7 +378,7 @@ def _next_step(tally: Tally, judges: Sequence[judge_loading.NamedJudge], file: P
     return f"bert-judge audit {name} draws answers to label; a few labels correct these accuracies, and 20 adapt the judge"
 
 
-def _report(tally: Tally, output: Path, labels: str, by: str | None) -> None:
+def _report(tally: Tally, file: Path, output: Path, labels: str, by: str | None) -> None:
     """Print the accuracy per judge and model, and per group, the agreement with labels, and the reasons of invalid verdicts.
 
     If there are answers that attempt nothing, the tables have their metrics too.
@@ -396,6 +398,8 @@ def _report(tally: Tally, output: Path, labels: str, by: str | None) -> None:
             f"kappa {format_number(cohen_kappa(truth, verdicts), 2)}; the constant verdict "
             f"{'correct' if share >= 0.5 else 'incorrect'} agrees on {format_percent(max(share, 1 - share))}%"
         )
+    for line in describe_uncertainty(tally, file):
+        log(line)
     _report_disagreements(tally)
     for reason, count in tally.reasons.most_common(MAX_REASONS):
         echo(f"invalid: {count:,} × {reason}")
@@ -416,15 +420,18 @@ def _print_accuracies(headings: Sequence[str], lines: Sequence[tuple[Sequence[st
 
     all_attempted = all(answers.attempted.all() for _, answers in lines)
     attempt_headings = () if all_attempted else ("attempted, %", "accuracy of attempted, %", "F-score, %")
-    numbers = ("answers", "accuracy, %", "invalid, %", "accuracy without invalid, %", *attempt_headings)
+    ranges = [answers.range for _, answers in lines]
+    range_headings = () if all(math.isnan(of_line.certain) for of_line in ranges) else ("certain, %", "range, %")
+    numbers = ("answers", "accuracy, %", *range_headings, "invalid, %", "accuracy without invalid, %", *attempt_headings)
     table = make_table(*headings, numbers=numbers)
-    for names, (verdicts, attempted, questions) in lines[:MAX_LINES]:
+    for (names, (verdicts, attempted, questions, _)), of_line in zip(lines[:MAX_LINES], ranges, strict=False):
         correct, valid = verdicts == CORRECT, verdicts != INVALID
         decided = format_percent(correct[valid].mean()) if valid.any() else "–"
         accuracy = proportion(correct, questions)
         interval = f"{format_percent(accuracy.value)} {format_interval(accuracy.low, accuracy.high)}"
         attempts = [] if all_attempted else map(format_percent, attempt_metrics(correct, attempted))
-        cells = [f"{len(verdicts):,}", interval, format_percent(1 - valid.mean()), decided, *attempts]
+        range_cells = [format_percent(of_line.certain), format_range(of_line)] if range_headings else []
+        cells = [f"{len(verdicts):,}", interval, *range_cells, format_percent(1 - valid.mean()), decided, *attempts]
         table.add_row(*(name or "–" for name in names), *cells)
     console().print(table)
     if len(lines) > MAX_LINES:

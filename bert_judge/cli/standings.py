@@ -46,12 +46,28 @@ def print_standings(path: str | Path, task: str | None = None, judges: Sequence[
             _print(screen, title, _by_model_and_judge(group, gold, _attempts_cell))
     if (standings["invalid"] > 0).any():
         screen.print("invalid verdicts count as incorrect; bert-judge standings --format csv adds the accuracy without them")
+    for line in _describe_ranges(standings):
+        screen.print(line)
     if (path.parent / "audit" / "corrected_accuracy.parquet").is_file():
         print_audit(path.parent / "audit", screen)
     if gold is not None and (table_path := path.with_name("agreement.parquet")).is_file():
         _show_agreement(screen, tables.read(table_path, tables.AGREEMENT), gold)
     if (table_path := path.with_name("comparisons.parquet")).is_file():
         _show_comparisons(screen, tables.read(table_path, tables.COMPARISONS))
+
+
+def _describe_ranges(standings: pd.DataFrame) -> list[str]:
+    """Return a line per judge that is uncertain of too many verdicts, and what to do about it."""
+    is_open = standings["range_low"].notna()
+    if not is_open.any():
+        return []
+    judges = standings[is_open].groupby("judge", sort=False)["certain"].min()
+    return [
+        *(f"{judge}: up to {1 - share:.0%} of the verdicts on a model are uncertain" for judge, share in judges.items()),
+        'an accuracy with a range, "LOW to HIGH", lies in it: the ends count uncertain verdicts as incorrect and as correct; '
+        "models whose ranges overlap are not called different. To narrow a range: an audit with labels of people, a judge that is "
+        "recalibrated with 20 labels, or a cascade with a language model",
+    ]
 
 
 def _select_judges(standings: pd.DataFrame, path: Path, judges: Sequence[str]) -> pd.DataFrame:
@@ -92,7 +108,8 @@ def _attempts_cell(row: Any) -> str:
 
 def _accuracy_cell(row: Any) -> str:
     text = f"{format_percent(row.accuracy)} {format_interval(row.low, row.high)}"
-    return f"{text}, {format_percent(row.invalid)} invalid" if row.invalid else text
+    text = f"{text}, {format_percent(row.invalid)} invalid" if row.invalid else text
+    return text if math.isnan(row.range_low) else f"{text}, {format_percent(row.range_low)} to {format_percent(row.range_high)}"
 
 
 def _percent_cell(row: Row, column: str) -> str:

@@ -21,7 +21,7 @@ import numpy as np
 
 from bert_judge import tables
 from bert_judge.importers.answers import RecordReader
-from bert_judge.judges.protocol import EMPTY_FLAG, INCORRECT, NOT_ATTEMPTED, VERDICT_CODES, Label, Row
+from bert_judge.judges.protocol import CORRECT, EMPTY_FLAG, INCORRECT, NOT_ATTEMPTED, VERDICT_CODES, Label, Row
 from bert_judge.labels.escalation import Escalation, StoreOf, judge_inputs
 from bert_judge.labels.judge_loading import NamedJudge
 from bert_judge.labels.judging import JudgeInput, LabelStore, ParsedRecord, judge_rows, parse_record
@@ -29,7 +29,9 @@ from bert_judge.labels.writers import check_new_columns, open_writer
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.program import program
+from bert_judge.statistics.accuracy_range import AccuracyRange, accuracy_range
 from bert_judge.tables.readers.rows import Chunk, Record, RowFile
+from bert_judge.text.answer_kinds import answer_kind
 from bert_judge.text.languages import UNFAMILIAR_FLAGS
 
 # Rows held in memory at once, and rows per shard: the most that a kill can lose.
@@ -98,6 +100,7 @@ def score_file(
             write(chunk if is_kept is None else chunk.select(rows), dict(zip(new_columns, cells, strict=True)))
             tally.written += len(rows)
             models, questions = [record.model for record in records], [record.question for record in records]
+            tally.add_uncertain([record.input for record in records], labels)
             if len(judges) > 1:
                 tally.add_disagreements([record.input for record in records], labels)
             groups = [group_of(record) for record in chunk.records]
@@ -171,18 +174,32 @@ def output_columns(judges: Sequence[NamedJudge]) -> list[str]:
 
 # In place of a verdict: no answer to judge.
 SKIPPED = -2
+# In place of whether a verdict is certain: the judge does not say.
+NO_CLAIM = -1
 
 
 class ModelVerdicts(NamedTuple):
-    """A judge's verdict codes on the answers of a model, whether these attempt anything, and question hashes; shapes (n,)."""
+    """A judge's verdicts on the answers of a model; shapes (n,).
+
+    Attributes:
+        verdicts: codes of `VERDICT_CODES`.
+        attempted: whether the answers attempt anything.
+        questions: hashes.
+        certain: 1 and 0 for certain and uncertain verdicts, `NO_CLAIM` for others.
+    """
 
     verdicts: np.ndarray
     attempted: np.ndarray
     questions: np.ndarray
+    certain: np.ndarray
+
+    @property
+    def range(self) -> AccuracyRange:
+        return accuracy_range(self.verdicts == CORRECT, self.certain == 0, self.certain != NO_CLAIM)
 
 
 class Tally:
-    """Verdicts by judge, model and group of rows, in 17 bytes per row plus two bytes per judge.
+    """Verdicts by judge, model and group of rows, in 17 bytes per row plus three bytes per judge.
 
     Attributes:
         models: name → code, in the order of their first answer; "" if the file does not name a model.
@@ -191,6 +208,7 @@ class Tally:
         decided: number of valid verdicts on answers that are not empty, over all judges.
         written: number of rows in the output.
         unfamiliar: number of verdicts on text that a judge was not trained on, by reason, over all judges.
+        uncertain: judge → number of its uncertain verdicts by kind of answer (`text.answer_kinds`).
         surest: (margin, number of the row from 1, row, label per judge) of the `NUM_SUREST` rows on which judges disagree with the
             largest margin between a score that means correct and one that means incorrect.
     """
@@ -203,6 +221,7 @@ class Tally:
         self.decided = 0
         self.written = 0
         self.unfamiliar: Counter[str] = Counter()
+        self.uncertain: dict[str, Counter[str]] = {judge: Counter() for judge in judges}
         self.surest: list[tuple[float, int, Row, Sequence[Label]]] = []
         shape = (len(judges),)
         fields = [
@@ -212,6 +231,7 @@ class Tally:
             ("truth", np.int8),
             ("verdicts", np.int8, shape),
             ("attempted", np.int8, shape),
+            ("certain", np.int8, shape),
         ]
         self._chunks = [np.empty(0, np.dtype(fields))]
 
@@ -238,6 +258,7 @@ class Tally:
         for index, column in enumerate(labels):
             chunk["verdicts"][:, index] = [SKIPPED if label is None else VERDICT_CODES[label.verdict] for label in column]
             chunk["attempted"][:, index] = [label is not None and label.outcome != NOT_ATTEMPTED for label in column]
+            chunk["certain"][:, index] = [NO_CLAIM if label is None or label.certain is None else label.certain for label in column]
         self._chunks.append(chunk)
         for label in (label for column in labels for label in column if label is not None):
             if label.verdict == "invalid":
@@ -245,6 +266,15 @@ class Tally:
             elif EMPTY_FLAG not in label.flags:
                 self.decided += 1
             self.unfamiliar.update(text for text, flag in UNFAMILIAR_FLAGS.items() if flag in label.flags)
+
+    def add_uncertain(self, inputs: Sequence[JudgeInput], labels: Sequence[Sequence[Label | None]]) -> None:
+        """Count the kinds of answers whose verdicts are uncertain; `labels` as in `add`."""
+        for judge, column in zip(self.judges, labels, strict=True):
+            self.uncertain[judge].update(
+                answer_kind(row.question, row.references, row.candidate)
+                for row, label in zip(inputs, column, strict=True)
+                if label is not None and label.certain is False and isinstance(row, Row) and row.references
+            )
 
     def add_disagreements(self, inputs: Sequence[JudgeInput], labels: Sequence[Sequence[Label | None]]) -> None:
         """Remember the surest disagreements about some rows, before `add` counts them; `labels` as there."""
@@ -305,7 +335,8 @@ class Tally:
 
 def _select(rows: np.ndarray, verdicts: np.ndarray, judge: int, is_selected: np.ndarray) -> ModelVerdicts:
     attempted = rows["attempted"][:, judge].astype(bool)
-    return ModelVerdicts(verdicts[is_selected], attempted[is_selected], rows["question"][is_selected])
+    certain = rows["certain"][:, judge]
+    return ModelVerdicts(verdicts[is_selected], attempted[is_selected], rows["question"][is_selected], certain[is_selected])
 
 
 def hash_text(text: str) -> int:

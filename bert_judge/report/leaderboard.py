@@ -36,6 +36,11 @@ def headline(rankings: Sequence[Mapping[str, Any]]) -> list[str]:
     if lead is None or not lead["n"]:
         return [*sentences, f"{second} is second; the two share no question, so the lead was not tested."]
     negation = "" if lead["significant"] else "not "
+    if not lead["significant"] and is_known(lead.get("range_low")) and lead["range_low"] <= 0 <= lead["range_high"]:
+        sentences.append(
+            "The judge is uncertain of many verdicts on the two, which leaves the lead anywhere from "
+            f"{points_interval(lead['range_low'], lead['range_high'])} points; labels of an audit settle it."
+        )
     return [
         *sentences,
         f"The lead is {negation}significant: {points(lead['difference'])} points over {second} on shared "
@@ -107,7 +112,20 @@ def compare_models(comparisons: Mapping[tuple[str, str], dict[str, Any]], model:
     if (opponent, model) not in comparisons:
         return None
     reverse = comparisons[opponent, model]
-    return {**reverse, "difference": -reverse["difference"], "low": -reverse["high"], "high": -reverse["low"]}
+    return {
+        **reverse,
+        "difference": -reverse["difference"],
+        "low": -reverse["high"],
+        "high": -reverse["low"],
+        **_reverse_range(reverse),
+    }
+
+
+def _reverse_range(comparison: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the range of the opposite difference; empty for a corrected comparison, which has none."""
+    if "range_low" not in comparison:
+        return {}
+    return {"range_low": -comparison["range_high"], "range_high": -comparison["range_low"]}
 
 
 def rank_shifts(table: pd.DataFrame, judges: Sequence[str]) -> tuple[list[str], list[dict[str, Any]]]:

@@ -95,7 +95,8 @@ def classification_metrics(y_true: ArrayLike, scores: ArrayLike, threshold: floa
         threshold: lowest score of a positive prediction.
 
     Returns:
-        n, base_rate, accuracy, macro_f1, ece, and, if both classes occur, kappa and auroc.
+        n, base_rate, accuracy, macro_f1, ece, and, if both classes occur, kappa, auroc and balanced_accuracy, the mean of the
+        shares of positives and of negatives that are predicted as such.
     """
     y, p = np.asarray(y_true, float), np.asarray(scores, float)
     positive, predicted = y >= 0.5, p >= threshold
@@ -107,7 +108,8 @@ def classification_metrics(y_true: ArrayLike, scores: ArrayLike, threshold: floa
         "ece": expected_calibration_error(y, p),
     }
     if len(np.unique(positive)) == 2:
-        metrics |= {"kappa": cohen_kappa(positive, predicted), "auroc": auroc(positive, p)}
+        balanced = (float(predicted[positive].mean()) + float((~predicted[~positive]).mean())) / 2
+        metrics |= {"kappa": cohen_kappa(positive, predicted), "auroc": auroc(positive, p), "balanced_accuracy": balanced}
     return metrics
 
 

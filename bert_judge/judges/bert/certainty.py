@@ -20,9 +20,9 @@ from bert_judge.text.answer_kinds import answer_kind
 
 MAX_ERROR = 0.1
 # The surest answers of a kind, which are tested first, and the step to the next test.
-FIRST_ROWS, STEP_ROWS = 40, 10
+FIRST_ROWS, STEP_ROWS = 60, 10
 # A kind with fewer rows shares the scores of `ANY_KIND`, in a judge that is trained on a user's labels.
-MIN_KIND_ROWS = 100
+MIN_KIND_ROWS = 150
 # In place of a kind: for kinds of answers without scores of their own.
 ANY_KIND = "any"
 
@@ -78,7 +78,7 @@ def _last_certain(sureness: np.ndarray, right: np.ndarray, clusters: np.ndarray,
     """Return `sign` times the lowest sureness down to which the verdicts are certain; None if no verdict is."""
     order = np.argsort(-sureness, kind="stable")
     lowest = None
-    for size in range(FIRST_ROWS, len(order) + STEP_ROWS, STEP_ROWS):
+    for size in [*range(FIRST_ROWS, len(order), STEP_ROWS), len(order)] if len(order) >= FIRST_ROWS else []:
         rows = order[:size]
         # Equal scores have the same verdict.
         rows = order[: np.searchsorted(-sureness[order], -sureness[rows[-1]], side="right")]

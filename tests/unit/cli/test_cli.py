@@ -20,10 +20,15 @@ from bert_judge.cli.standings import print_standings
 SPEC = {"judges": ["exact", "bert", "human"], "gold": "human"}
 
 
-def standings_row(model: str, judge: str, accuracy: float, invalid: float = 0.0, task: str = "nq") -> dict[str, Any]:
+def standings_row(
+    model: str, judge: str, accuracy: float, invalid: float = 0.0, task: str = "nq", uncertain: float | None = None
+) -> dict[str, Any]:
+    """`uncertain`: share of uncertain verdicts, all of them called incorrect."""
     low, high = accuracy - 0.02, accuracy + 0.02
     bounds = {"accuracy_decided": 0.5, "accuracy_upper": 1.0, "rank": 1, "rank_low": 1, "rank_high": 2}
     level = "all" if task == "all" else "task"
+    certain = None if uncertain is None else 1 - uncertain
+    range_bounds = (None, None) if uncertain is None else (accuracy, accuracy + uncertain)
     counts = {"level": level, "task": task, "n": 100, "questions": 90}
     attempts = {"attempted": 1.0, "accuracy_attempted": accuracy, "f_score": accuracy / 2}
     return {
@@ -36,6 +41,7 @@ def standings_row(model: str, judge: str, accuracy: float, invalid: float = 0.0,
         "invalid": invalid,
         **bounds,
         **attempts,
+        **{"certain": certain, "range_low": range_bounds[0], "range_high": range_bounds[1]},
     }
 
 
@@ -104,6 +110,15 @@ def test_standings_gold_first_and_the_best_model_on_top(tmp_path: Path) -> None:
     assert "80.0 [78.0, 82.0]" in lines[at + 1] and "20.0 [18.0, 22.0], 25.0 invalid" in lines[at + 1]
     assert ", 100.0 invalid" in lines[at + 2]
     assert "invalid verdicts count as incorrect" in lines[at + 3]
+
+
+def test_standings_say_where_uncertain_verdicts_leave_the_order_open(tmp_path: Path) -> None:
+    rows = [standings_row("large", "bert", 0.2), standings_row("small", "bert", 0.1, uncertain=0.7)]
+    text = " ".join(run("standings", write_standings(tmp_path, rows)).stdout.split())
+    assert "10.0 [8.0, 12.0], 10.0 to 80.0" in text and "20.0 [18.0, 22.0] " in text
+    assert "bert: up to 70% of the verdicts on a model are uncertain" in text
+    assert "models whose ranges overlap are not called different" in text
+    assert "uncertain" not in run("standings", write_standings(tmp_path, ROWS)).stdout
 
 
 def test_standings_tell_attempted_answers_where_some_attempt_nothing(tmp_path: Path) -> None:
@@ -208,7 +223,7 @@ def test_show_says_what_a_table_is_and_where_it_comes_from(tmp_path: Path) -> No
 
 def test_show_explains_the_columns_of_scores(tmp_path: Path) -> None:
     row = {"sample_id": "0" * 16, "attempt": 0, "question": "q", "references": ["r"], "candidate": "x", "status": "ok"}
-    row |= {"bert": None, "bert_verdict": "invalid", "bert_outcome": "invalid"}
+    row |= {"bert": None, "bert_verdict": "invalid", "bert_outcome": "invalid", "bert_certain": None}
     path = tmp_path / "scores.parquet"
     tables.write(pd.DataFrame([row]), path, tables.scores_schema(["bert"]), {"judges": ["bert"]})
     assert "bert (double) score by bert; null when invalid\n" in run("show", path).stdout

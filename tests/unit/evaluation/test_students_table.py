@@ -49,6 +49,7 @@ def made(tmp_path: Path) -> Path:
             "invalid": 0.0,
             "accuracy_decided": accuracy,
             "accuracy_upper": accuracy,
+            **dict.fromkeys(("certain", "range_low", "range_high")),
             "attempted": 1.0,
             "accuracy_attempted": accuracy,
             "f_score": accuracy,
@@ -61,7 +62,7 @@ def made(tmp_path: Path) -> Path:
     ]
     pair = {"level": "all", "task": "all", "judge": "j", "model": "p-chance-10", "other": "p-best-10", "n": 100, "questions": 100}
     figures = {"difference": -0.3, "low": -0.4, "high": -0.2, "p_value": 0.001, "p_holm": 0.01, "min_detectable_effect": 0.1}
-    figures["significant"] = True
+    figures |= {"significant": True, "range_low": None, "range_high": None}
     tables.write(pd.DataFrame(standings), tmp_path / "standings.parquet", tables.STANDINGS, {})
     tables.write(pd.DataFrame([{**pair, **figures}]), tmp_path / "pairs.parquet", tables.MODEL_PAIRS, {})
     for name in SPEC["students"]:

@@ -341,6 +341,16 @@ def test_headline_describes_the_lead(comparison, sentence):
     assert sentences[1].startswith(sentence)
 
 
+def test_headline_does_not_call_a_lead_significant_that_uncertain_verdicts_may_reverse():
+    rows = [{"accuracy": share, "low": share - 0.02, "high": share + 0.02, "invalid": 0.0, "n": 1} for share in (0.2, 0.1)]
+    models = [{"model": model, "row": row} for model, row in zip(("ada", "bob"), rows, strict=True)]
+    lead = {"n": 9, "difference": -0.1, "low": -0.2, "high": -0.05, "p_holm": 0.01, "significant": False}
+    comparisons = {("bob", "ada"): {**lead, "range_low": -0.1, "range_high": 0.6}}
+    sentences = leaderboard.headline([{"judge": "bert", "models": models, "comparisons": comparisons}])
+    assert sentences[1].endswith("which leaves the lead anywhere from −60.0 to +10.0 points; labels of an audit settle it.")
+    assert sentences[2].startswith("The lead is not significant: +10.0 points over bob")
+
+
 @pytest.mark.parametrize(
     ("model", "shift", "sentence"),
     [

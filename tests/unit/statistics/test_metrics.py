@@ -39,6 +39,7 @@ def test_classification_metrics_of_a_known_confusion_matrix() -> None:
             "kappa": (0.7 - 0.5) / 0.5,
             "macro_f1": (80 / 110 + 60 / 90) / 2,
             "auroc": (0.8 + 0.6) / 2,
+            "balanced_accuracy": (0.8 + 0.6) / 2,
             "ece": 0.3,
         }
     )

@@ -62,25 +62,25 @@ def test_answers_of_one_source_count_as_one_where_they_err_together() -> None:
 
 
 def test_too_few_answers_are_never_certain() -> None:
-    n = FIRST_ROWS - 20
+    n = FIRST_ROWS - 1
     certain = fit_certain_scores(["names"] * n, np.full(n, 0.99), np.ones(n), np.arange(n))
     assert certain["names"] == CertainScores(None, None)
 
 
 def test_equal_scores_have_one_verdict() -> None:
-    """50 answers score .9, the first 40 of them right: the threshold may not separate them from the ten wrong ones."""
-    labels = np.array([1.0] * 40 + [0.0] * 10)
-    assert fit_certain_scores(["names"] * 50, np.full(50, 0.9), labels, np.arange(50))["names"].high is None
+    """100 answers score .9, the first 70 of them right: the threshold may not separate them from the 30 wrong ones."""
+    labels = np.array([1.0] * 70 + [0.0] * 30)
+    assert fit_certain_scores(["names"] * 100, np.full(100, 0.9), labels, np.arange(100))["names"].high is None
 
 
 def test_few_rows_of_a_kind_share_the_scores_of_all() -> None:
-    n = 120
+    n = 160
     texts = [(f"Question {i}?", ["Paris"], "Paris") for i in range(n)]
     scores, labels = np.tile([0.05, 0.95], n // 2), np.tile([0.0, 1.0], n // 2)
     questions = [question for question, _, _ in texts]
     certain = fit_own_certain_scores(texts, scores, labels, questions, 0.5)
     assert certain == {"names": CertainScores(0.05, 0.95), ANY_KIND: CertainScores(0.05, 0.95)}
-    few = fit_own_certain_scores(texts[:80], scores[:80], labels[:80], questions[:80], 0.5)
+    few = fit_own_certain_scores(texts[:140], scores[:140], labels[:140], questions[:140], 0.5)
     assert list(few) == [ANY_KIND]
     assert is_certain(few, "names", 0.96, is_correct=True) is True
 

@@ -1,0 +1,58 @@
+"""What `score` says about uncertain verdicts: the range of an accuracy, the kinds of answers, and an order that may be another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bert_judge.cli.uncertainty import describe_uncertainty, format_range
+from bert_judge.judges.protocol import Label, Row, decided
+from bert_judge.labels.score_file import Tally
+from bert_judge.statistics.accuracy_range import accuracy_range
+
+EXPLANATION, NAME = "They turn most of the electricity into light rather than heat, so little is lost", "Paris"
+FILE = Path("my answers.csv")
+
+
+def _tally(**verdicts: str) -> Tally:
+    """Count verdicts of the judge `j`: model → letters as in `helpers.score_files`; uncertain ones are on explanations."""
+    models = [model for model, letters in verdicts.items() for _ in letters]
+    letters = "".join(verdicts.values())
+    rows = [Row("", 0, "", "Why?", (EXPLANATION if letter.isupper() else NAME,), "x") for letter in letters]
+    labels: list[Label | None] = [decided(float(letter in "cC"), certain=letter.islower()) for letter in letters]
+    tally = Tally(["j"])
+    tally.add_uncertain(rows, [labels])
+    tally.add(models, ["Why?"] * len(models), [None] * len(models), [labels], groups=[""] * len(models))
+    return tally
+
+
+def test_a_reversed_order_comes_with_a_warning() -> None:
+    """`worse` has a fifth of its answers called correct; `better` only a tenth, but most of its verdicts are uncertain."""
+    lines = list(describe_uncertainty(_tally(better="c" * 10 + "I" * 70 + "i" * 20, worse="c" * 20 + "i" * 80), FILE))
+    assert lines[0].startswith("warning: j: 35% of the verdicts are uncertain, most of them on sentences; an accuracy lies in its")
+    assert lines[1] == "warning: j: the ranges of the two models overlap, so better may be better than worse"
+    assert "bert-judge audit 'my answers.csv'" in lines[2] and "--recalibrate (20 labels" in lines[2] and "general+LLM" in lines[2]
+    assert len(lines) == 3
+
+
+def test_models_whose_ranges_do_not_overlap_have_an_order() -> None:
+    lines = list(describe_uncertainty(_tally(good="c" * 90 + "i" * 10, bad="c" * 30 + "I" * 30 + "i" * 40), FILE))
+    assert [line.startswith("warning") for line in lines] == [True, False]
+
+
+def test_of_three_models_the_pairs_are_counted() -> None:
+    tally = _tally(good="c" * 95 + "i" * 5, fair="c" * 30 + "I" * 30 + "i" * 40, poor="c" * 20 + "I" * 30 + "i" * 50)
+    assert (
+        "the ranges of 1 of 3 pairs of models overlap, so poor may be better than fair"
+        in list(describe_uncertainty(tally, FILE))[1]
+    )
+
+
+def test_few_uncertain_verdicts_need_no_words() -> None:
+    assert list(describe_uncertainty(_tally(a="c" * 80 + "I" * 20, b="c" * 100), FILE)) == []
+
+
+def test_a_range_in_percent() -> None:
+    uncertain = [True] * 53 + [False] * 47
+    correct = [True] * 8 + [False] * 45 + [True] * 11 + [False] * 36
+    assert format_range(accuracy_range(correct, uncertain, uncertain)) == "11.0 to 64.0"
+    assert format_range(accuracy_range([True], [False], [True])) == "–"
