@@ -110,7 +110,7 @@ def predict_task(judge: BERTJudge, run: Run, rows: pd.DataFrame, max_rows: int) 
         decides = np.array([judge._may_decide(decision) for decision in decisions])
         logits = np.full((2, len(rows)), np.nan)
         logits[:, ~decides] = judge.logits(*columns(rows[~decides]))
-        says = [np.nan if decision is None else float(decision.correct) for decision in decisions]
+        says = [np.nan if decision is None or decision.correct is None else float(decision.correct) for decision in decisions]
         scores = {name: apply_rule(run["judges"][name], *columns(rows)) for name in RULES}
         FOLDER.mkdir(parents=True, exist_ok=True)
         names = ["source", "task", "is_unseen", "question", "references", "candidate", "label"]
