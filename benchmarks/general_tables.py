@@ -1,18 +1,22 @@
 """Write the measured numbers of the judge in the package into its card, README.md and docs/results.md.
 
-    python benchmarks/general_tables.py
+    python benchmarks/general_tables.py [NAME …]
 
-Reads what `train_general.py`, `rule_modules.py` and `policy.py` left in `results/.work/general`, and replaces each table behind a
-mark `<!-- general: NAME -->`, and the offset of the policy `lenient`. The other text is written by hand.
+Reads what `train_general.py`, `rule_modules.py`, `policy.py` and `unseen_files.py` left in `results/.work/general`, and replaces
+each table, or those with these names, behind a mark `<!-- general: NAME -->`, and the offset of the policy `lenient`. The other
+text is written by hand.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from bert_judge.assets.prepare import GENERAL_FOLDER
 from bert_judge.encoder.judge_folder import JUDGE_FILE, METRICS
@@ -87,6 +91,32 @@ KNOWN = {
     "shroom_translation_test": "SHROOM, translations by models",
     "asqa_test": "ASQA, long answers",
 }
+# Files that it was not trained on, in English and in other languages.
+UNSEEN_ENGLISH = {
+    "demetr": "DEMETR, translations with planted errors",
+    "mlqe_en": "MLQE, machine translations",
+    "nmt_hallucinations": "WMT18, machine translations",
+    "realsumm": "REALSumm, facts in summaries",
+    "fib": "FIB, summaries against articles",
+    "bump": "BUMP, summaries with a planted error",
+    "foolmetwice": "FoolMeTwice, claims",
+    "infotabs": "InfoTabS, claims about infoboxes",
+    "q2": "Q², replies",
+    "dialogue_gpt2": "Wizard of Wikipedia, replies of 12 systems",
+}
+UNSEEN_LANGUAGES = {
+    "pawsx": "PAWS-X (German, Spanish, Korean, Chinese)",
+    "mlqe_zh": "MLQE (Chinese)",
+    "inferes_es": "InferES (Spanish)",
+    "indonli_id": "IndoNLI (Indonesian)",
+    "farstail_fa": "FarsTail (Persian)",
+    "jnli_ja": "JNLI (Japanese)",
+    "jsts_ja": "JSTS (Japanese)",
+    "klue_nli_ko": "KLUE-NLI (Korean)",
+    "klue_sts_ko": "KLUE-STS (Korean)",
+    "turku_fi": "Turku paraphrases (Finnish)",
+    "elyza_ja": "ELYZA tasks (Japanese)",
+}
 Line = dict[str, Any]
 
 
@@ -101,12 +131,20 @@ def main() -> int:
         "policy": policy,
         "kinds": kinds,
         "in short": in_short,
+        "unseen files": unseen_files,
+        "unseen kinds": unseen_kinds,
+        "certain": certain,
+        "unseen in short": unseen_in_short,
     }
+    if names := sys.argv[1:]:
+        tables = {name: tables[name] for name in names}
     for page in PAGES:
         text = page.read_text("utf-8")
         for name, make in tables.items():
             text = replace_table(text, name, make)
         page.write_text(text, "utf-8")
+    if names and "policy" not in names:
+        return 0
     offset = json.loads((GENERAL_FOLDER / JUDGE_FILE).read_text("utf-8"))["partial_offset"]
     CARD.write_text(re.sub(r"adds [\d.]+ to the logit", f"adds {offset:.3f} to the logit", CARD.read_text("utf-8")), "utf-8")
     return 0
@@ -184,15 +222,71 @@ def in_short() -> list[str]:
     return markdown(["AUROC; accuracy in %", "`general`", "three fixed rules, the best for each number"], rows)
 
 
-def short_row(name: str, line: Line) -> list[str]:
-    """Return AUROC and accuracy of the judge, and the best of the rules; the higher one of each is bold."""
+# Position of a measure in a cell, and its format.
+AUROC_FIRST = ((2, ".3f"), (0, ".1f"))
+MACRO_F1 = ((1, ".3f"), *AUROC_FIRST)
+
+
+def short_row(name: str, line: Line, measures: Sequence[tuple[int, str]] = AUROC_FIRST) -> list[str]:
+    """Return measures of the judge, and the best of the rules; the higher one of each is bold."""
     cells: tuple[list[str], list[str]] = ([], [])
-    for measure, form in ((2, ".3f"), (0, ".1f")):
+    for measure, form in measures:
         values = (line["judge"][measure], max(line[rule][measure] for rule in RULES))
         for cell, value in zip(cells, values, strict=True):
             text = f"{value:{form}}".removeprefix("0")
             cell.append(f"**{text}**" if value == max(values) else text)
     return [f"{name} ({line['answers']:,})", *("; ".join(cell).replace("**; **", "; ") for cell in cells)]
+
+
+def unseen_files() -> list[str]:
+    """Return a table of the files that no dataset has, with the means over those in English and over the others."""
+    lines = {line["source"]: line for line in read(UNSEEN_FILES)}
+    rows = []
+    for names, title in ((UNSEEN_ENGLISH, "mean of the ten"), (UNSEEN_LANGUAGES, "mean of the eleven")):
+        rows += [unseen_row(name, lines[source]) for source, name in names.items()]
+        rows.append(unseen_row(title, mean_of(lines, names)))
+    return markdown(["file", "answers", "correct", "called correct", "**general**", *RULES.values()], rows)
+
+
+def mean_of(lines: Mapping[str, Line], names: Iterable[str]) -> Line:
+    chosen = [lines[name] for name in names]
+    means = {key: np.nanmean([line[key] for line in chosen], axis=0).tolist() for key in ("judge", *RULES)}
+    return {"answers": sum(line["answers"] for line in chosen), "correct": "", "called": "", **means}
+
+
+def unseen_row(name: str, line: Line) -> list[str]:
+    cells = [f"**{numbers(line['judge'])}**", *(numbers(line[rule]) for rule in RULES)]
+    return [name, f"{line['answers']:,}", line["correct"], line["called"], *cells]
+
+
+def unseen_kinds() -> list[str]:
+    """Return a table of the same answers by kind."""
+    kinds = json.loads(UNSEEN_FILES.read_text("utf-8"))["kinds"]
+    rows = [unseen_row(line["kind"], line) for line in kinds]
+    return markdown(["kind", "answers", "correct", "called correct", "**general**", *RULES.values()], rows)
+
+
+def certain() -> list[str]:
+    """Return a table of the scores whose verdicts are certain, and of the check on files that did not select them."""
+    lines = json.loads(UNSEEN_FILES.read_text("utf-8"))["certain"]
+    head = ["kind", "answers", "files", "decided by modules", "certain: incorrect up to", "correct from", "certain, %"]
+    rows = [
+        [
+            *(line["kind"], f"{line['answers']:,}", str(line["files"]), f"{line['by modules']:,}"),
+            *("–" if line[name] is None else f"{line[name]:.3f}" for name in ("incorrect up to", "correct from")),
+            *(line["certain"], line["wrong if certain"], line["wrong if uncertain"]),
+        ]
+        for line in lines
+    ]
+    return markdown([*head, "of these wrong, %", "uncertain ones wrong, %"], rows)
+
+
+def unseen_in_short() -> list[str]:
+    lines = {line["source"]: line for line in read(UNSEEN_FILES)}
+    rows = [short_row(name, lines[source], MACRO_F1) for source, name in UNSEEN_ENGLISH.items()]
+    rows.append(short_row("mean of the ten", mean_of(lines, UNSEEN_ENGLISH), MACRO_F1))
+    rows.append(short_row("mean of eleven files in eight other languages", mean_of(lines, UNSEEN_LANGUAGES), MACRO_F1))
+    return markdown(["macro-F1; AUROC; accuracy in %", "`general`", "three fixed rules, the best for each number"], rows)
 
 
 def read(path: Path) -> list[Line]:

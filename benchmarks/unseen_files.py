@@ -1,6 +1,6 @@
 """Measure a judge on files that it was not trained on, beside fixed rules, and fit which of its verdicts are certain.
 
-    BERT_JUDGE_DATA=… python benchmarks/unseen_files.py [FOLDER] [--rows 400] [--write]
+    BERT_JUDGE_DATA=… python benchmarks/unseen_files.py [FOLDER] [--write]
 
 Without a folder it takes the judge in the package. The files are those of configs/general.yaml whose tasks are in no training
 dataset. Prints accuracy in %, macro-F1, AUROC, expected calibration error and balanced accuracy per file, of the judge and of rules
@@ -43,25 +43,23 @@ from bert_judge.runtime.logs import job_log
 from bert_judge.text.answer_kinds import answer_kind
 
 FOLDER = WORK / "unseen"
-# Kinds that these files hardly have, and the test tasks of training files that have most of them.
+# Kinds that these files hardly have; of the test questions of the training files, only answers of these kinds count.
 KNOWN_KINDS = ("short facts", "names", "numbers")
-KNOWN_TASKS = (
-    *("nq_open_test", "hotpotqa_test", "tatqa_test", "longmemeval_test", "mathvista_test", "protoqa_test", "genegpt_test"),
-    *("simpleqa_czech_test", "hotpot_memory_test", "bixbench_test", "gsm8k_gpt3_test"),
-)
+# Answers per task of a file that it was not trained on, and of a training file.
+UNSEEN_ROWS, KNOWN_ROWS = 400, 100
 MIN_KIND_ROWS = 50
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("judge", nargs="?", default=GENERAL, help="folder of a judge; the judge in the package by default")
-    parser.add_argument("--rows", type=int, default=400, help="labelled answers per task")
     parser.add_argument("--write", action="store_true", help="store in the judge's folder which scores are certain")
     options = parser.parse_args()
     run = config_files.load([CONFIG])
     judge = BERTJudge(options.judge)
-    answers = pd.concat([predict_task(judge, run, rows, options.rows) for rows in test_answers(run)], ignore_index=True)
+    answers = pd.concat([predict_task(judge, run, rows) for rows in test_answers(run)], ignore_index=True)
     answers = add_scores(judge, answers)
+    answers = answers[answers["is_unseen"] | answers["kind"].isin(KNOWN_KINDS)].reset_index(drop=True)
     files, kinds = measure_files(run, answers[answers["is_unseen"]])
     certain, certain_scores = check_certain(answers)
     for name, lines in (("files", files), ("kinds", kinds), ("certain verdicts", certain)):
@@ -76,15 +74,14 @@ def main() -> int:
 
 
 def test_answers(run: Run) -> Iterator[pd.DataFrame]:
-    """Yield the labelled answers of each test task whose file is in no training dataset (`is_unseen`), and of `KNOWN_TASKS`."""
+    """Yield the labelled answers of each test task; `is_unseen`: its file is in no training dataset."""
     imported, trained = run["tasks"]["imported"], trained_sources(run)
     for task in run["tasks"]["test"]:
         entry = imported[task]
-        is_unseen = entry["from"] not in trained
-        if not is_unseen and task not in KNOWN_TASKS:
-            continue
         source = run["imports"][entry["from"]]
         rows = pd.read_parquet(Path(os.environ["BERT_JUDGE_DATA"]) / source["path"])
+        for name, value in entry.get("where", {}).items():
+            rows = rows[rows[name].isin(value if isinstance(value, list) else [value])]
         low, high = entry.get("question_split", (0, 1))
         points = np.array(tables.item_points(rows["question"].fillna("").tolist(), rows["references"].map(list).tolist()))
         rows = rows[(points >= low) & ((points < high) | (high >= 1))]
@@ -92,22 +89,22 @@ def test_answers(run: Run) -> Iterator[pd.DataFrame]:
             label=pd.to_numeric(rows[source.get("columns", {}).get("label", "label")], errors="coerce").astype(float),
             question=rows["question"].fillna(""),
             references=rows["references"].map(list),
-            **{"source": entry["from"], "task": task, "is_unseen": is_unseen},
+            **{"source": entry["from"], "task": task, "is_unseen": entry["from"] not in trained},
         )
         yield rows[rows["label"].isin([0, 1]) & (rows["references"].map(len) > 0) & rows["candidate"].notna()]
 
 
-def predict_task(judge: BERTJudge, run: Run, rows: pd.DataFrame, max_rows: int) -> pd.DataFrame:
+def predict_task(judge: BERTJudge, run: Run, rows: pd.DataFrame) -> pd.DataFrame:
     """Return answers of a task with the decision of a rule module, the logits of encoder and trees where no module decides (else
     NaN), and the scores of the fixed rules. Of a training file, only answers of `KNOWN_KINDS`."""
     task, is_unseen = rows[["task", "is_unseen"]].iloc[0]
     path = FOLDER / f"{task}.parquet"
     if not path.is_file():
-        rows = rows.sample(min(max_rows, len(rows)), random_state=0)
+        rows = rows.sample(min(UNSEEN_ROWS if is_unseen else KNOWN_ROWS, len(rows)), random_state=0)
         if not is_unseen:
             rows = rows[[answer_kind(*row) in KNOWN_KINDS for row in zip(*columns(rows), strict=True)]]
         decisions = judge._ask_rules(_normalize(*columns(rows)))
-        decides = np.array([judge._may_decide(decision) for decision in decisions])
+        decides = np.array([judge._may_decide(decision) for decision in decisions], bool)
         logits = np.full((2, len(rows)), np.nan)
         logits[:, ~decides] = judge.logits(*columns(rows[~decides]))
         says = [np.nan if decision is None or decision.correct is None else float(decision.correct) for decision in decisions]
