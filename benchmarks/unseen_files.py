@@ -39,6 +39,8 @@ from bert_judge.encoder.checkpoint import CertainScores
 from bert_judge.encoder.judge_folder import write_checksums
 from bert_judge.judges.bert.certainty import fit_certain_scores, is_certain
 from bert_judge.judges.bert.judge import RULE_SCORE, BERTJudge, _normalize
+from bert_judge.judges.bert.unread import MODULES as UNREAD_MODULES
+from bert_judge.judges.bert.unread import decide_unread
 from bert_judge.runtime.logs import job_log
 from bert_judge.text.answer_kinds import answer_kind
 
@@ -103,18 +105,33 @@ def predict_task(judge: BERTJudge, run: Run, rows: pd.DataFrame) -> pd.DataFrame
         rows = rows.sample(min(UNSEEN_ROWS if is_unseen else KNOWN_ROWS, len(rows)), random_state=0)
         if not is_unseen:
             rows = rows[[answer_kind(*row) in KNOWN_KINDS for row in zip(*columns(rows), strict=True)]]
-        decisions = judge._ask_rules(_normalize(*columns(rows)))
-        decides = np.array([judge._may_decide(decision) for decision in decisions], bool)
+        decisions = ask_modules(judge, rows)
+        undecided = ~decisions["decides"].to_numpy(bool)
         logits = np.full((2, len(rows)), np.nan)
-        logits[:, ~decides] = judge.logits(*columns(rows[~decides]))
-        says = [np.nan if decision is None or decision.correct is None else float(decision.correct) for decision in decisions]
+        logits[:, undecided] = judge.logits(*columns(rows[undecided]))
         scores = {name: apply_rule(run["judges"][name], *columns(rows)) for name in RULES}
         FOLDER.mkdir(parents=True, exist_ok=True)
         names = ["source", "task", "is_unseen", "question", "references", "candidate", "label"]
-        values = {"encoder": logits[0], "trees": logits[1], "rule": says, "decides": decides, **scores}
+        values = {"encoder": logits[0], "trees": logits[1], **decisions, **scores}
         rows[names].assign(**values).to_parquet(path, index=False)
         print(f"==> {task}", file=sys.stderr, flush=True)
     return pd.read_parquet(path)
+
+
+def ask_modules(judge: BERTJudge, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the module that decides or would decide each answer, its verdict (1, 0 or NaN) and whether it `decides`."""
+    texts = _normalize(*columns(rows))
+    decisions = judge._ask_rules(texts)
+    pairs = [(decision, judge._decides(decision)) for decision in decisions]
+    _, decisions = decide_unread(judge._reader, texts.references, texts.candidates, pairs, checks_long_words=True)
+    return pd.DataFrame(
+        {
+            "module": [None if decision is None else decision.module for decision in decisions],
+            "rule": [np.nan if decision is None or decision.correct is None else float(decision.correct) for decision in decisions],
+            "decides": [judge._may_decide(decision) for decision in decisions],
+        },
+        rows.index,
+    )
 
 
 def add_scores(judge: BERTJudge, answers: pd.DataFrame) -> pd.DataFrame:
@@ -153,7 +170,7 @@ def check_certain(answers: pd.DataFrame) -> tuple[list[dict[str, Any]], dict[str
     the scores for the answers of a file were selected on all other files.
     """
     undecided = answers[~answers["decides"]]
-    is_sure = answers["decides"].to_numpy(bool, copy=True)
+    is_sure = (answers["decides"] & ~answers["module"].isin(UNREAD_MODULES)).to_numpy(bool, copy=True)
     for source in answers["source"].unique():
         scores = select_scores(undecided[undecided["source"] != source])
         rows = np.flatnonzero((answers["source"] == source) & ~answers["decides"])
