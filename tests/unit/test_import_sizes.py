@@ -75,6 +75,7 @@ MADE: dict[str, tuple[Make, str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").is_file(), reason="a process's peak is read from /proc")
 @pytest.mark.parametrize("kind", MADE)
 def test_memory_does_not_grow_with_the_file(tmp_path: Path, kind: str) -> None:
