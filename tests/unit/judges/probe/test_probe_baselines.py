@@ -62,7 +62,8 @@ def toy(folder: Path, model: Path) -> Toy:
     prepare.prepare({"repository": str(model), "revision": None, "remote_code": False}, manifest)
     numbers = np.arange(TRAIN + TEST)
     correct, tone = numbers % RARE > 0, 1 + numbers % 3
-    texts = [f"{'Paris' if good else 'Jupiter'} {f'{WORDS[mark - 1]} ' * 3}" for good, mark in zip(correct, tone, strict=True)]
+    # Each word three times: one word among four is too weak, and some seeds and processors miss it.
+    texts = [f"{'Paris' if good else 'Jupiter'} {WORDS[mark - 1]} " * 3 for good, mark in zip(correct, tone, strict=True)]
     rows = pd.DataFrame({"question": [f"Größe {n // 2}?" for n in numbers], "attempt": numbers % 2, "candidate": texts})
     rows = rows.assign(model="m", label=correct.astype(float))
     rows["sample_id"] = [tables.sample_id("t", question, ["r"]) for question in rows["question"]]
