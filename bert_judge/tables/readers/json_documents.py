@@ -136,7 +136,9 @@ def _join_groups(path: Path, groups: list[Group]) -> Members:
     results. A group whose rows all occur in a larger one, e.g. of failures, is left out.
     """
     results = [group for group in groups if not _EXAMPLES.search(group.name)] or groups
-    first = max(results, key=lambda group: (not _FAILURES.search(group.name), _longest_text(group.rows)) if len(results) > 1 else 0)
+    first = results[0]
+    if len(results) > 1:
+        first = max(results, key=lambda group: (not _FAILURES.search(group.name), _longest_text(group.rows)))
     keys, names = first.rows[0][1].keys(), _role_names(first.rows[0][1])
     alike = [group for group in results if (own := group.rows[0][1].keys()) == keys or (names and own >= names)]
     contents = [{_content(row, names or keys) for _, row in group.rows} for group in alike]
