@@ -144,9 +144,9 @@ def _join_groups(path: Path, groups: list[Group]) -> Members:
     contents = [{_content(row, names or keys) for _, row in group.rows} for group in alike]
 
     def is_repeated(place: int) -> bool:
-        is_failures, size = _FAILURES.search(alike[place].name), len(alike[place].rows)
-        larger = [n for n, group in enumerate(alike) if len(group.rows) > size or (is_failures and n != place)]
-        return any(contents[place] <= contents[n] for n in larger)
+        size, are_failures = len(alike[place].rows), [bool(_FAILURES.search(group.name)) for group in alike]
+        others = [n for n, other in enumerate(alike) if len(other.rows) > size or are_failures[place] > are_failures[n]]
+        return any(contents[place] <= contents[n] for n in others)
 
     joined = [group for place, group in enumerate(alike) if not is_repeated(place)]
     if len(joined) > 1:
