@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 import yaml
@@ -16,7 +16,12 @@ from bert_judge.cli import options
 from bert_judge.cli.terminal import log
 from bert_judge.config import files as config_files
 from bert_judge.importers.column_names import column_option
+from bert_judge.labels.judge_loading import JudgeReference, find_judge
+from bert_judge.labels.server_judges import is_server_name
 from bert_judge.runtime.errors import InputError
+
+if TYPE_CHECKING:
+    from bert_judge.plan import Plan
 
 RUN_FOLDER = Path("results/audit")
 
@@ -26,7 +31,14 @@ def audit(
         Path,
         typer.Argument(metavar="FILE|CONFIG", help="Answers (CSV, JSON lines or parquet), or a configuration with an audit block."),
     ],
-    labels: Annotated[list[Path] | None, typer.Option("--labels", help="Filled sheet. Repeatable: rounds and annotators.")] = None,
+    labels: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--labels",
+            help="Filled sheet. Repeatable: rounds and annotators. Of FILE also a language model, whose verdicts are the labels: "
+            "http://HOST/v1#MODEL or openai:MODEL.",
+        ),
+    ] = None,
     judge: Annotated[
         str | None, typer.Option("--judge", "-j", help="Of FILE: judge to correct, as in score. Default: general.")
     ] = None,
@@ -54,33 +66,51 @@ def audit(
     if foreign := of_config if is_file else of_file:
         kind = "configurations" if is_file else "files of answers"
         raise InputError(f"{column_option(next(iter(foreign)))}: is for {kind}, and {source} is none; leave it out")
-    sheets = labels or []
+    sheets = [Path(name) for name in labels or [] if not is_server_name(name)]
+    servers = [name for name in labels or [] if is_server_name(name)]
+    if len(servers) + bool(sheets) > 1 or (servers and not is_file):
+        raise InputError(
+            f"--labels {servers[0]}: a language model labels the answers of a file, and nobody else does; leave out the rest"
+        )
+    annotator = find_judge(servers[0]) if servers else None
+    labelled_by = "human labels" if annotator is None else f"the verdicts of {annotator.name}"
     if is_file:
         columns = options.without_none(question=question, references=references, candidate=candidate, model=model)
         folder = output or source.with_suffix(".audit")
-        _audit_file(source, columns, judge or GENERAL, sheets, size, folder)
+        _audit_file(source, columns, judge or GENERAL, sheets, size, folder, annotator)
     else:
         folder = RUN_FOLDER
         _audit_run(source, sheets, cores, settings or [], data)
+    from bert_judge.cli.model_labels import label_file
     from bert_judge.cli.standings import print_audit
 
+    is_settled = (folder / "corrected_accuracy.parquet").is_file() and print_audit(folder, labels=labelled_by)
+    if annotator is not None:
+        log(f"labels: {labelled_by} in {label_file(source, annotator)}; the intervals are about agreement with it, not with people")
+        return
     sheet = f"{folder / 'sheet.html'} (or sheet.csv); then repeat with --labels FILE added to the earlier ones"
-    if (folder / "corrected_accuracy.parquet").is_file() and print_audit(folder):
+    if is_settled:
         log(f"the ranking needs no more labels; for narrower intervals of the accuracies: {sheet}")
     else:
         log(f"next answers to label: {sheet}")
 
 
 def _audit_file(
-    file: Path, named_columns: Mapping[str, str], judge_name: str, sheets: Sequence[Path], size: int | None, folder: Path
+    file: Path,
+    named_columns: Mapping[str, str],
+    judge_name: str,
+    sheets: Sequence[Path],
+    size: int | None,
+    folder: Path,
+    annotator: JudgeReference | None,
 ) -> None:
-    """Judge the answers of a file, draw a sheet, and correct the accuracies with the filled sheets."""
+    """Judge the answers of a file, draw a sheet, and correct the accuracies with the filled sheets, or with a model's verdicts."""
     from bert_judge.cli import configurations
+    from bert_judge.cli.model_labels import fill_sheet, label_file
     from bert_judge.evaluation.audit.corrected import SCHEMAS, build_corrected
-    from bert_judge.labels.judge_loading import find_judge
     from bert_judge.labels.score_file import work_folder
     from bert_judge.plan import build_plan
-    from bert_judge.report.audit_sheet import write_sheet
+    from bert_judge.report.audit_sheet import sample_rows, write_sheet
     from bert_judge.runtime import resume
     from bert_judge.tables.readers.rows import open_rows
 
@@ -94,7 +124,13 @@ def _audit_file(
     options.drop_ambiguous_models(rows, columns)
     log("; ".join(f"{role}: {column!r}" for role, column in columns.items()))
     judge = find_judge(judge_name)
-    planned = build_plan(configurations.audit(file, columns, judge.name, judge.context.block, sheets, size))
+
+    def plan_audit(sheets: Sequence[Path]) -> "Plan":
+        return build_plan(configurations.audit(file, columns, judge.name, judge.context.block, sheets, size))
+
+    if annotator is not None and (filled := label_file(file, annotator)).is_file():
+        sheets = [filled]
+    planned = plan_audit(sheets)
     task, work = configurations.FILE, work_folder(folder)
     folder.mkdir(parents=True, exist_ok=True)
     with tables.exclusive(folder):
@@ -104,6 +140,14 @@ def _audit_file(
             run.apply_judge(loaded.judge, judge.name, task)
         run.build_scores(task)
         scores = run.paths("scores", task)
+        if annotator is not None:
+            failures = fill_sheet(
+                sample_rows(planned.audit_spec(), scores, sheets), annotator, filled := label_file(file, annotator)
+            )
+            if failures:
+                log(f"{annotator.name} gave no verdict on {failures:,} answers; {filled} says why")
+            sheets = [filled]
+            planned = plan_audit(sheets)
         if sheets:
             build_corrected(planned.corrected_spec(), scores=scores, sheets=sheets, folder=folder)
         else:

@@ -116,8 +116,11 @@ def _percent_cell(row: Row, column: str) -> str:
     return f"{format_percent(row[column])} {_interval(row)}"
 
 
-def print_audit(folder: Path, screen: Console | None = None) -> bool:
+def print_audit(folder: Path, screen: Console | None = None, labels: str = "human labels") -> bool:
     """Print the corrected accuracies and differences of the audited judge, the next labels, and the certificates of all judges.
+
+    Args:
+        labels: what the accuracies were corrected with.
 
     Returns:
         Whether all differences between models are settled.
@@ -125,7 +128,7 @@ def print_audit(folder: Path, screen: Console | None = None) -> bool:
     from bert_judge.evaluation.audit.corrected import is_settled, next_steps
 
     screen = screen or console()
-    _show_corrected(screen, folder / "corrected_accuracy.parquet")
+    _show_corrected(screen, folder / "corrected_accuracy.parquet", labels)
     path = folder / "corrected_pairs.parquet"
     judge = json.loads(tables.provenance(path).get("spec", "{}")).get("judge")
     pairs = tables.read(path, tables.CORRECTED_PAIRS)
@@ -142,7 +145,7 @@ def print_audit(folder: Path, screen: Console | None = None) -> bool:
     ]
     if rows:
         header = ["models", "difference", "p (Holm)", "at any time", "min. detectable"]
-        _print(screen, "Difference in points, corrected with human labels (PPI++)", pd.DataFrame(rows, columns=header))
+        _print(screen, f"Difference in points, corrected with {labels} (PPI++)", pd.DataFrame(rows, columns=header))
     for sentence in next_steps(pairs):
         screen.print(sentence)
     results = {True: "passed", False: "failed"}
@@ -165,7 +168,7 @@ def print_audit(folder: Path, screen: Console | None = None) -> bool:
     return is_settled(pairs)
 
 
-def _show_corrected(screen: Console, path: Path) -> None:
+def _show_corrected(screen: Console, path: Path, labels: str) -> None:
     """Print the corrected accuracies of the audited judge, best model first, then all models together."""
     judge = json.loads(tables.provenance(path).get("spec", "{}")).get("judge")
     table = tables.read(path, tables.CORRECTED_ACCURACY)
@@ -182,9 +185,8 @@ def _show_corrected(screen: Console, path: Path) -> None:
         for level, model in models
     ]
     if rows:
-        _print(
-            screen, "Accuracy in %, corrected with human labels", pd.DataFrame(rows, columns=["model", "labels", *methods.values()])
-        )
+        header = ["model", "labels", *methods.values()]
+        _print(screen, f"Accuracy in %, corrected with {labels}", pd.DataFrame(rows, columns=header))
 
 
 def _show_agreement(screen: Console, agreement: pd.DataFrame, gold: str) -> None:

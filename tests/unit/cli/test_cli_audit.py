@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from helpers.chat_server import serving
 from helpers.commands import run
 
 MODELS = {"good": 9, "bad": 3}
@@ -75,3 +77,27 @@ def test_audits_that_make_no_sense(answers: Path, tmp_path: Path, words: list[st
     done = run("audit", *words)
     assert done.exit_code == 1 and says in done.stderr and done.stderr.count("error: ") == 1, done.output
     assert not (tmp_path / "answers.audit" / "sheet.csv").exists()
+
+
+def test_a_language_model_labels_the_answers(answers: Path, tmp_path: Path) -> None:
+    """Its verdicts are those of a person who compares numbers; the output says whose they are."""
+    with serving() as server:
+        server.honours = {"structured_outputs"}
+
+        def verdict(prompt: str) -> str:
+            match = re.search(r"1\. (\d+)\n.*<candidate-\w+>\n(\d+)\n", prompt, re.DOTALL)
+            return "violet" if match is None else "correct" if match[1] == match[2] else "incorrect"
+
+        server.verdict = verdict
+        for labels in (10, 20):
+            result = run("audit", answers, "--size", 10, "--labels", f"{server.url}#m")
+            assert result.exit_code == 0, result.output
+            table = pd.read_parquet(tmp_path / "answers.audit" / "corrected_accuracy.parquet")
+            corrected = table[(table["method"] == "ppi") & (table["level"] == "model")].set_index("model")
+            assert dict(corrected["labels"]) == {"good": labels, "bad": labels}
+    assert "corrected with the verdicts of m" in result.stdout and "human" not in result.stdout
+    assert "the intervals are about agreement with it, not with people" in result.stderr
+    # All answers are labelled.
+    assert corrected["accuracy"].to_dict() == pytest.approx({"good": 0.9, "bad": 0.3}, abs=0.02)
+    refused = run("audit", answers, "--labels", "openai:m", "--labels", "people.csv")
+    assert refused.exit_code == 1 and "a language model labels the answers of a file, and nobody else does" in refused.stderr
