@@ -23,6 +23,7 @@ _WORD = re.compile(r"\w+")
 # The mark of a list, and a dash behind a word ("The answer – 18"), not a minus sign.
 _BULLET = re.compile(r"^[^\S\n]*-[^\S\n]+(?=[$€£]?\d)", re.MULTILINE)
 _DASH = re.compile(r"(?<=[^\W\d_]{2})(?<!\bis)(?<!\bbe)(?<!\bto)(?<!equals)[^\S\n]+[–—-][^\S\n]+(?=[$€£]?\d)")
+_STRUCK_OUT = re.compile(r"~~(?=\S)[^~\n]{1,300}(?<=\S)~~")
 _MINUS = re.compile(r"[-−–]")
 
 
@@ -36,6 +37,8 @@ def read_answer(question: str, references: Sequence[str], candidate: str) -> str
         return None
     if "<" in text and not any(map(has_tags, references)):
         text = strip_tags(text)
+    if "~~" in text and _WORD.search(without := _STRUCK_OUT.sub("", text)):
+        text = without
     if any(mark in text for mark in ("- ", "– ", "— ")) and not any(map(_MINUS.search, references)):
         text = _DASH.sub(": ", _BULLET.sub("", text))
     return strip_dismissals(references, _strip_remarks(question, _cut_run_on(question, text)))

@@ -43,6 +43,13 @@ def unfamiliar_text(text: str, languages: Collection[str]) -> str | None:
     return UNKNOWN_LANGUAGE if unfamiliar >= MIN_WORDS and unfamiliar > 2 * familiar else None
 
 
+@lru_cache(maxsize=1)
+def function_words() -> frozenset[str]:
+    """Return frequent small words of all languages."""
+    by_language: Mapping[str, list[str]] = read_yaml(Path(__file__).with_suffix(".yaml"))
+    return frozenset(word for words in by_language.values() for word in words)
+
+
 @lru_cache(maxsize=1 << 14)
 def _script(character: str) -> str:
     """Return the first word of a character's name; ª, º and ʰ are Latin."""

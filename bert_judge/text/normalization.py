@@ -34,7 +34,7 @@ _SMALL_ORDINALS = (
     "first second third fourth fifth sixth seventh eighth ninth tenth "
     "eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth"
 )
-_ORDINALS = {word: number for number, word in enumerate(_SMALL_ORDINALS.split(), 1)} | {
+ORDINALS = {word: number for number, word in enumerate(_SMALL_ORDINALS.split(), 1)} | {
     f"{word[:-1]}ieth": number for word, number in _TENS.items()
 }
 _MONTH_NAMES = "january february march april may june july august september october november december"
@@ -42,7 +42,7 @@ _MONTH_NAMES = "january february march april may june july august september octo
 _MONTHS = {word: name for name in _MONTH_NAMES.split() for word in (name, name[:3])} | {"sept": "september"}
 _CARDINALS = {word: Decimal(number) for word, number in (NUMBER_WORDS | _TENS).items()}
 _SIGN_WORDS = frozenset({"negative", "minus"})
-_SPELLED = frozenset({*_CARDINALS, "hundred", *_ORDINALS, *_SIGN_WORDS})
+_SPELLED = frozenset({*_CARDINALS, "hundred", *ORDINALS, *_SIGN_WORDS})
 _PERCENT_WORDS = frozenset({"percent", "pct", "cent"})
 _PERCENT = re.compile(r"(\d) (?:percent|per cent|pct)(?!\S)")
 _ORDINAL_SUFFIXES = frozenset({"st", "nd", "rd", "th"})
@@ -121,7 +121,7 @@ _NOT_UNIT = r"(?<![^\W\d_]{2}.)(?<!\dm.)(?<!\d m.)"
 
 
 def _write_regnal_number(match: re.Match[str]) -> str:
-    number = str(_ORDINALS[match["word"].lower()]) if match["word"] else match["number"]
+    number = str(ORDINALS[match["word"].lower()]) if match["word"] else match["number"]
     return next((roman for roman, digits in ROMAN.items() if digits == number and roman), match[0])
 
 
@@ -224,7 +224,7 @@ CASED_PASSES = (
         "Henry VIII",
         _replace(
             rf"[Tt]he (?<=[a-z] .{{4}})"
-            rf"(?:(?P<word>{'|'.join(map(str.capitalize, _ORDINALS))})|(?P<number>\d{{1,2}})(?:st|nd|rd|th))"
+            rf"(?:(?P<word>{'|'.join(map(str.capitalize, ORDINALS))})|(?P<number>\d{{1,2}})(?:st|nd|rd|th))"
             r"(?=\W*$|[,.;)]|\s(?:of|was|is|had|ruled|reigned|became|and)\b)",
             _write_regnal_number,
         ),
@@ -480,10 +480,10 @@ def _read_number(words: Sequence[str], position: int, scales: Mapping[str, int])
             and (next_word in _CARDINALS or (value is None and next_word.isdecimal()))
         ):
             pass
-        elif word in _ORDINALS or (word in _TENS and _ORDINALS.get(next_word, 99) < 10):
+        elif word in ORDINALS or (word in _TENS and ORDINALS.get(next_word, 99) < 10):
             if position > start:
                 break
-            number = _TENS[word] + _ORDINALS[next_word] if word in _TENS else _ORDINALS[word]
+            number = _TENS[word] + ORDINALS[next_word] if word in _TENS else ORDINALS[word]
             suffix = "th" if number in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
             return f"{number}{suffix}", position + 1 + (word in _TENS)
         elif word in _CARDINALS and (value is None or (value and not value % 100)):

@@ -128,6 +128,13 @@ class Expectation(NamedTuple):
     labels: tuple[str, ...] = ()
 
 
+# What has a letter for a name: R and C are languages, K is potassium, (R)-limonene a molecule.
+_NAMES_BY_LETTER = re.compile(
+    r"\b(?:programming language|symbol|vitamin|blood (?:group|type)|chromosome|letter grade|hepatitis|string of|\w*isomer)s?\b",
+    re.IGNORECASE,
+)
+
+
 @lru_cache(maxsize=4096)
 def expected_choice(question: str, references: tuple[str, ...]) -> Expectation | None:
     """Return which options the references name, by letter or by text; None if they name none.
@@ -147,6 +154,8 @@ def expected_choice(question: str, references: tuple[str, ...]) -> Expectation |
                 return Expectation(texts, frozenset(correct), False, labels)
     options = options or UNLISTED
     answers = [extraction.extract_reference(reference) for reference in references]
+    if options is UNLISTED and _NAMES_BY_LETTER.search(question):
+        return None
     letters = [letter for answer in answers if (letter := name_option(answer, options))]
     if len(references) == 2 == len(letters) and normalize_option(options.get(letters[0], "")) == normalize_option(references[1]):
         # [letter, option text] of an option whose text is a letter too.

@@ -87,8 +87,11 @@ def _read_units() -> tuple[dict[str, Unit], dict[str, Unit]]:
         dimension = tuple(sorted(_read_dimension(entry["is"]).items()))
         unit = Unit(dimension, Fraction(str(entry["factor"])), Fraction(str(entry.get("offset", 0))), symbol)
         _add_unit(symbols, names, unit, [symbol, *(name for name in entry["names"] if len(name) < 3)], entry["names"])
+    # Last, as dB is no tenth of a byte.
+    for symbol, entry in _TABLES["units"].items():
         for prefix, exponent in _TABLES["prefixes"].items() if entry.get("prefixes") else ():
             is_letter = len(prefix) < 3
+            unit = symbols[symbol]
             prefixed = unit._replace(factor=unit.factor * Fraction(10) ** exponent, name=f"{prefix}{symbol}")
             short = [f"{prefix}{symbol}"] + ([f"{prefix}l"] if symbol == "L" else [])
             long = [f"{prefix}{name}" for name in entry["names"] if len(name) > 3 and name.isascii()]
@@ -121,6 +124,8 @@ _SIGNS = [form for form in _CURRENCY_FORMS if not form[-1].isalnum() and form !=
 
 _SUPERSCRIPTS = re.compile(r"[⁰¹²³⁴-⁹⁺⁻]+")
 _VULGAR = re.compile(r"(?:(\d)\s?)?([¼-¾⅐-⅞])")
+# Dollars of a country: HK$5, NZ$5.
+_COUNTRY = re.compile(r"(?<![A-Za-z])[A-Z]{1,3}\Z")
 _FOREIGN_DIGIT = re.compile(r"[^\x00-\x7f]")
 _LATEX, _HALVES = ([(re.compile(pattern), text) for pattern, text in _TABLES[name]] for name in ("latex", "halves"))
 _DOLLARS = re.compile(r"\$\$?([^$\n]{1,200}?)\$\$?(?!\d)")
@@ -128,9 +133,28 @@ _PLAIN_NUMBER = r"\d{1,3}(?:,\d{3})*(?:\.\d+)?|\d+(?:\.\d+)?"
 _ACCOUNTING = re.compile(
     rf"\((?P<sign>\$|€|£)?\s?({_PLAIN_NUMBER})\)(?=\s?%|\s(?:{_alternatives(_TABLES['scales'])})|\s?\Z)", re.IGNORECASE
 )
+# W/(m² K) and W/m²K: every factor below the line is divided by.
+_DENOMINATOR = re.compile(r"(?<=[^\W\d_])\s?/\s?(?:\(([^\W\d_][^()\s]{0,9}(?:[ ·*⋅][^()\s]{1,5})?)\)|([^\W\d_]{1,2}\^\d[A-Z]))")
+_FACTORS = re.compile(r"\s?[·⋅*\s]\s?|(?<=\d)(?=[^\W\d_])")
 _MINUS_WORD = re.compile(r"\b(?:negative|minus)\s(?=[$€£]?\.?\d)", re.IGNORECASE)
 _SIGNED_ACCOUNTING = re.compile(rf"([$€£])\s?\(({_PLAIN_NUMBER})\)")
 _MIXED = [(re.compile(rf"\b(\d+) and (?:an?|1) {part}\b"), rf"\1{digits}") for part, digits in (("half", ".5"), ("quarter", ".25"))]
+_FOREIGN = {word: value for value, words in _TABLES["number_words"].items() for word in words}
+_ONES, _TENS = (
+    "|".join(sorted((word for word, value in _FOREIGN.items() if low <= value < high), key=len, reverse=True))
+    for low, high in ((2, 20), (20, 101))
+)
+_FOREIGN_WORD = re.compile(
+    rf"(?<!\w)(?:({_ONES})(?:und|en|ën|a| )({_TENS})s?"
+    rf"|({_TENS})?(?:(?<=\w)(?: y | e | et | )|(?<!\w))({_ONES})|(?<!\w)({_TENS}))(?!\w)"
+)
+# A numeral of several signs, or one before a word that counts: 一 is a part of many words.
+_HAN = "〇零一二三四五六七八九十百千两兩"
+_HAN_NUMBER = re.compile(rf"[{_HAN}]{{2,}}|(?<![^\W\d])[{_HAN}](?=[个個人年天名位次岁歳つ本枚台匹只隻万亿億萬]|\W*\Z)")
+# Two 3rds, as number words have become digits by then; 1 in 4.
+_PARTS = {part: number for number, parts in _TABLES["parts"].items() for part in parts}
+_WORDED_FRACTION = re.compile(rf"\b(\d+) (?:({'|'.join(_PARTS)})|(\d{{1,2}})(?:rd|th)s?)\b(?! \w)")
+_SHARE = re.compile(r"\A\W*(\d+) (?:in|out of)(?: every)? (\d+)\W*\Z")
 _WORDS = re.compile(r"\d+\.\d+|[^\W_]+(?:['’]\w+)?|[^\w\s]")
 
 _DIGITS = (
@@ -204,18 +228,23 @@ def prepare_text(text: str) -> str:
         for pattern, replacement in _LATEX:
             text = pattern.sub(replacement, text)
         text = _DOLLARS.sub(lambda match: match[1] if not re.search(r"\d .*[^\W\d_]{3}", match[1]) else match[0], text)
+    text = _DENOMINATOR.sub(lambda match: "/" + _FACTORS.sub("/", match[1] or match[2]), text)
     text = _MINUS_WORD.sub("-", text)
     if "(" in text:
         text = _SIGNED_ACCOUNTING.sub(r"-\1\2", text)
         text = _ACCOUNTING.sub(lambda match: f"-{match['sign'] or ''}{match[2]}", text)
     if not any(map(str.isdigit, text)):
         words = text.lower().replace("-", " ")
+        if not text.isascii() and _HAN_NUMBER.search(words):
+            return _HAN_NUMBER.sub(lambda match: str(_read_han(match[0])), words)
+        words = _FOREIGN_WORD.sub(_write_foreign, words)
         for pattern, replacement in _HALVES:
             words = pattern.sub(replacement, words)
         text = " ".join(read_number_words(_WORDS.findall(words)))
         for pattern, replacement in _MIXED:
             text = pattern.sub(replacement, text)
-    return text
+        text = _WORDED_FRACTION.sub(_write_fraction, text)
+    return _SHARE.sub(r"\1/\2", text)
 
 
 def is_quantity(text: str, *, with_noun: bool = False) -> Quantity | None:
@@ -244,6 +273,9 @@ def direction_of(text: str) -> int:
 # Characters of a quantity with the words around it.
 _MAX_QUANTITY = 100
 _COUNTED = re.compile(r"\A [a-z]{3,}(?: [a-z]{4,})?(?=\W*\Z)")
+# Words of change, in one spelling.
+CHANGES = {word: name for name, kind in (("up", "increase"), ("down", "decrease")) for word in _TABLES[kind]}
+SPELLINGS = [(re.compile(pattern, re.IGNORECASE), text) for pattern, text in _TABLES["spellings"]]
 _DECREASE, _INCREASE = (re.compile(rf"\b(?:{'|'.join(_TABLES[name])})\b", re.IGNORECASE) for name in ("decrease", "increase"))
 _IDLE_MARKS = r"[^\w()\[\]{}<>±√|^!+*/=≤≥∞∪]*"
 _IDLE_BEFORE = re.compile(
@@ -257,6 +289,25 @@ _IDLE_AFTER = re.compile(
 def _write_vulgar(match: re.Match[str]) -> str:
     upper, _, lower = unicodedata.normalize("NFKD", match[2]).partition("⁄")
     return f"{match[1]} {upper}/{lower}" if match[1] else f"{upper}/{lower}"
+
+
+def _write_foreign(match: re.Match[str]) -> str:
+    """Return a number of two words, tens before or behind ones, in digits: dreiundzwanzig, treinta y dos, soixante dix."""
+    values = [_FOREIGN[word] for word in match.groups() if word]
+    return "80" if values == [4, 20] else str(sum(values))
+
+
+def _read_han(text: str) -> int:
+    """Return the value of a Chinese numeral below 10,000."""
+    total = number = 0
+    for sign in text:
+        value = 2 if sign in "两兩" else int(unicodedata.numeric(sign))
+        total, number = (total + max(number, 1) * value, 0) if value >= 10 else (total, value)
+    return total + number
+
+
+def _write_fraction(match: re.Match[str]) -> str:
+    return f"{match[1]}/{_PARTS[match[2]] if match[2] else match[3]}"
 
 
 def _to_ascii(match: re.Match[str]) -> str:
@@ -288,6 +339,9 @@ def _read_quantity(text: str, match: re.Match[str]) -> Quantity | None:
     if number is None:
         return None
     value, step, digits = number
+    currencies = _CURRENCY_FORMS.get((match["sign"] or "").lower(), frozenset())
+    if match["sign"] == "$" and (country := _COUNTRY.search(text[max(0, start - 4) : start])):
+        currencies, start = frozenset([f"{country[0]}$"]), start - len(country[0])
     scale = 1
     if (word := _SCALE.match(text, end)) and (not match["below"]):
         scale, end = 10 ** _TABLES["scales"][word["word"].lower()], word.end()
@@ -301,7 +355,7 @@ def _read_quantity(text: str, match: re.Match[str]) -> Quantity | None:
         end,
         scale=scale,
         is_ambiguous=bool(match["digits"] and re.fullmatch(r"[1-9]\d{0,2}\.\d{3}|\d{1,3},\d{1,2}", match["digits"])),
-        currencies=_CURRENCY_FORMS.get((match["sign"] or "").lower(), frozenset()),
+        currencies=currencies,
     )
     quantity = _with_unit(text, quantity)
     if quantity.end == end and scale == 1 and text[end : end + 1].isalpha() and text[end].isascii():
@@ -399,6 +453,11 @@ def _read_unit(text: str, position: int) -> tuple[Unit, int] | None:
         if exponent := _UNIT_POWER.match(text, end):
             squared = {"squared": 2, "cubed": 3}.get((exponent["squared"] or "").strip())
             power, end = squared or int(exponent["power"].replace("−", "-")), exponent.end()
+        if power < 0 < sign and length > 1 and not match["before"] and (first := _UNIT_SYMBOLS.get(match["words"][: length - 1])):
+            # 9.8 ms⁻² are metres, not milliseconds.
+            for name, of_unit in first.dimension:
+                powers[name] = powers.get(name, 0) + of_unit
+            factor, unit = factor * first.factor, _UNIT_SYMBOLS.get(match["words"][length - 1], unit)
         for name, of_unit in unit.dimension:
             powers[name] = powers.get(name, 0) + sign * power * of_unit
         factor, offset, position = factor * unit.factor ** (sign * power), offset + unit.offset, end
@@ -425,7 +484,11 @@ def _find_unit(words: str, *, is_first: bool) -> tuple[Unit, int] | None:
 def _is_symbol(text: str, match: re.Match[str], atom: tuple[Unit, int]) -> bool:
     """Return whether a space before this unit is a product: T m/A, but not 5 m a day."""
     end = match.start("words") + atom[1]
-    return atom[1] <= 3 and bool(re.match(r"\s?(?:[/·^]|\Z|[.,;)]\s?)", text[end:])) and match["words"][: atom[1]] in _UNIT_SYMBOLS
+    return (
+        atom[1] <= 3
+        and bool(re.match(r"\s?(?:[/·^]|\Z|[.,;)]\s?|\w{1,2}\s?\^)", text[end:]))
+        and match["words"][: atom[1]] in _UNIT_SYMBOLS
+    )
 
 
 def _add_part(first: Quantity, second: Quantity, between: str) -> Quantity | None:

@@ -94,6 +94,10 @@ def _occurrences(text: str) -> re.Pattern[str]:
     return re.compile(r"\s+".join(map(re.escape, text.split())), re.IGNORECASE)
 
 
+# Of 5,5, but not of the list 5,6,7.
+_DECIMALS, _BEFORE_DECIMALS = re.compile(r",\d{1,2}(?![\d,])"), re.compile(r"(?<![\d,])\d+,\Z")
+
+
 def stands_alone(reference: str, answer: str) -> bool:
     """Return whether a reference occurs in an answer otherwise than as a part of a longer word: linear in non-linear, 1-2 in 1-2-3.
 
@@ -108,6 +112,9 @@ def stands_alone(reference: str, answer: str) -> bool:
     for match in _occurrences(text).finditer(answer):
         before, after = answer[max(0, match.start() - 12) : match.start()], answer[match.end() : match.end() + 6]
         if before[-1:].isalnum() or (after[:1].isalnum() and text[-1].isalnum()):
+            continue
+        if text.isdecimal() and (_DECIMALS.match(after) or _BEFORE_DECIMALS.search(before)):
+            is_joined = True
             continue
         joins = _NEGATION_BEFORE.search(before) or (is_code and (_JOINED_BEFORE.search(before) or _JOINED_AFTER.match(after)))
         # A span of years begins with a year.

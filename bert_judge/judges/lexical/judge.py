@@ -18,7 +18,6 @@ from bert_judge.judges.protocol import Label, Row, decided, empty_answer, invali
 from bert_judge.text import choices, extraction
 from bert_judge.text.answer_text import read_answer, read_references
 from bert_judge.text.extraction import is_same_text, names_another_unit, unwrap
-from bert_judge.text.formula_notation import write_ratios
 from bert_judge.text.latex import find_boxes
 from bert_judge.text.latex_forms import (
     find_expression,
@@ -32,6 +31,7 @@ from bert_judge.text.latex_forms import (
 from bert_judge.text.math_worker import MathResult, MathVerifier
 from bert_judge.text.normalization import drop_percent, join_scales, normalize_words, split_words
 from bert_judge.text.options import expected_choice, match_option, name_option, write_letters
+from bert_judge.text.rules.code import decide_code
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.members import decide_members, parse_members
 from bert_judge.text.rules.number import decide_number, mentions_quantity
@@ -51,8 +51,6 @@ _INTEGER = re.compile(r"-?(?:\d+|\d{1,3}(?:,\d{3})+)")
 _PHRASE = re.compile(r"(?:[Aa] )?[^\W\d_]{2,}(?:[\s,.'’-]+[^\W\d_]+)*[\s.!]*")
 # "42 (confidence 80%)", but not "5 (mod 7)".
 _REMARK = re.compile(r"(?<=\S)\s+\((?!mod\b|base\b)[a-z]{3,}\s[^()]*\)\Z", re.IGNORECASE)
-# The end of a sentence, but not of 0.333...
-_FULL_STOP = re.compile(r"(?<!\.)\.\Z")
 _IDLE_SPACE = re.compile(r"\s+(?!\w)|(?<!\w)\s+")
 # One of two names may have it: a middle initial, or a hyphen (Spider-Man, e-mail, COVID-19, F-16), which is no minus there.
 _OPTIONAL = re.compile(
@@ -256,9 +254,13 @@ class LexicalJudge:
                 return structure
         else:
             return None
+        is_exact = self.settings.metric == "exact_match"
+        codes = [decide_code(question, reference, text, is_whole=is_exact) for reference in references]
+        if any(codes):
+            return next((decision for decision in codes if decision and decision.correct), codes[0] if all(codes) else None)
         decisions = [decide_members(question, reference, text) for reference in references]
         if correct := next((decision for decision in decisions if decision and decision.correct), None):
-            return correct if self.settings.metric == "exact_match" or parse_members(text) else None
+            return correct if is_exact or parse_members(text) else None
         return decisions[0] if decisions and all(decisions) else None
 
     def _compare_words(self, references: Sequence[str], answer: str) -> tuple[float, float]:
@@ -311,22 +313,23 @@ class LexicalJudge:
         self, row: Row, references: Sequence[str], text: str, answer: str, extractor: str
     ) -> Label | _Undecided:
         """Return the label where identity, quantities or integers decide; otherwise Math-Verify does."""
-        references = [write_ratios(row.question, reference) for reference in references]
-        text, answer = (write_ratios(row.question, part) for part in (text, answer))
         if len(references) > 1 and _lists_all(references, extraction.extract_final_answer(text) or text):
             return decided(1.0, reason=extractor, raw=text[:_MAX_RAW])
         if extractor in ("last_number", "full_text"):
             # Without a marker: the text itself if it is a formula, else its last list or formula, and only then its last number.
             if extractor == "last_number":
                 answer = extraction.extract_last_number(remove_asides(text)) or text
-            answer = _FULL_STOP.sub("", text.strip()) if is_formula(unwrap(text)) else find_expression(text, references) or answer
+            answer = text.strip().rstrip(".") if is_formula(unwrap(text)) else find_expression(text, references) or answer
         elif extractor == "boxed" and "final_answer" in self.settings.extract:
             # A box of an intermediate result, and an answer stated after it.
             later = extraction.extract_final_answer(text[find_boxes(text)[-1].end :])
             if later and is_formula(later) and re.search(r"\d", later):
                 answer, extractor = later, "final_answer"
         stated = answer if extractor in ("final_answer", "boxed") else text
-        decisions = [decide_number(row.question, reference, stated) for reference in references]
+        decisions = [
+            decide_code(row.question, reference, stated) or decide_number(row.question, reference, stated)
+            for reference in references
+        ]
         if decisions and (any(decision and decision.correct for decision in decisions) or all(decisions)):
             is_correct = any(decision and decision.correct for decision in decisions)
             return decided(float(is_correct), reason=extractor, raw=stated[:_MAX_RAW])

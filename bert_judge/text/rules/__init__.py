@@ -15,6 +15,7 @@ from bert_judge.text.latex import boxed
 from bert_judge.text.normalization import normalize_words, word_list
 from bert_judge.text.options import expected_choice
 from bert_judge.text.rules.alternatives import decide_alternatives
+from bert_judge.text.rules.code import decide_code
 from bert_judge.text.rules.commitment import decide_commitment
 from bert_judge.text.rules.date import decide_date, decide_part_of_date
 from bert_judge.text.rules.decision import Decision
@@ -22,6 +23,7 @@ from bert_judge.text.rules.formula import decide_formula
 from bert_judge.text.rules.identifier import decide_identifier
 from bert_judge.text.rules.members import decide_members
 from bert_judge.text.rules.number import decide_number
+from bert_judge.text.rules.qualifier import decide_qualifier
 from bert_judge.text.rules.roles import decide_roles
 from bert_judge.text.rules.structure import decide_structure
 from bert_judge.text.rules.whole_answer import decide_mention, decide_no_answer, decide_option, is_option, stops_early
@@ -39,6 +41,7 @@ _MAY_BE_LEFT_OPEN = frozenset({"number", "date"})
 _CORRECTION_CHARACTERS = 150
 # Words behind a stated answer, of which one may begin a correction: "Paris. Wait, no".
 _CORRECTING_WORDS = 2
+_PLUS_MINUS = re.compile(r"\bplus(?: or |[ /-]*)minus\b|\+\s?/?\s?[-−](?=\s?\.?\d)", re.IGNORECASE)
 _STEP = re.compile(r"\W*step \d", re.IGNORECASE)
 
 
@@ -62,10 +65,12 @@ MODULES: tuple[Module, ...] = (
     Module("mention", decide_mention, reads_all=True),
     Module("alternatives", decide_alternatives, reads_all=True),
     Module("commitment", decide_commitment, reads_all=True),
+    Module("code", decide_code),
     Module("identical", decide_identical),
     Module("date", decide_date),
     Module("part_of_date", decide_part_of_date),
     Module("list", decide_members),
+    Module("qualifier", decide_qualifier),
     Module("number", decide_number),
     Module("formula", decide_formula),
     Module("identifier", decide_identifier),
@@ -95,7 +100,7 @@ def decide(
     text = read_answer(question, references, candidate)
     if not references or text is None:
         return None
-    text = QUOTATION.sub("", text)
+    text, *references = (_PLUS_MINUS.sub("±", value) for value in (QUOTATION.sub("", text), *references))
     decision = _decide(question, references, text, allowed)
     if decision is None or decision.correct is None or decision.module == "commitment":
         return decision

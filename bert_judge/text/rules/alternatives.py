@@ -56,6 +56,8 @@ def decide_alternatives(question: str, references: Sequence[str], text: str) -> 
     that exclude each other are different quantities or dates, or stand behind words such as "either": "Mark Twain or Samuel
     Clemens" may be one person.
     """
+    if _repeats_question(question, references, text):
+        return Decision(False, "alternatives", "repeats the question")
     answer = strip_markup(extract_final_answer(text) or text).strip().rstrip(".")
     listed = _DOUBT.sub("", answer)
     is_in_doubt = listed != answer or bool(_DOUBT.match(text))
@@ -89,6 +91,27 @@ def decide_alternatives(question: str, references: Sequence[str], text: str) -> 
     if not (is_in_doubt or are_values or _look_alike(listed, pieces, parts, matches[0])):
         return None
     return Decision(False, "alternatives", f"one of {len(parts)} candidates that it names")
+
+
+_OFFERED = re.compile(r"([\w.'’-]+),? or (?:the |an? )?([\w.'’-]+?)\W*\?")
+
+
+def _repeats_question(question: str, references: Sequence[str], text: str) -> bool:
+    """Return whether a short text is the question, or names both alternatives that it offers together and none of them alone."""
+    if len(text) > MAX_CHARACTERS or not (match := _OFFERED.search(question)):
+        return False
+    if normalize(text) == normalize(question):
+        return True
+    alternatives = [normalize(alternative) for alternative in match.groups()]
+    first, second = map(re.escape, alternatives)
+    rest, number = re.subn(rf"\b(?:{first} (?:or|and) {second}|{second} (?:or|and) {first})\b", "", normalize(text))
+    is_alone = any(_has_words(rest, alternative) for alternative in alternatives)
+    return (
+        number == 1 and not is_alone and not _NAMES_BY_PLACE.search(rest) and any(normalize(r) in alternatives for r in references)
+    )
+
+
+_NAMES_BY_PLACE = re.compile(r"\b(?:former|latter|1st|2nd|neither)\b")
 
 
 def _look_alike(listed: str, pieces: Sequence[str], parts: Sequence[str], match: str) -> bool:

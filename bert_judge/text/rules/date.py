@@ -81,7 +81,8 @@ def compare(question: str, expected: Moment, given: Moment, *, is_whole: bool = 
     if {expected.kind, given.kind} == {"date"}:
         return _compare_dates(question, expected, given, is_whole)
     if expected.kind != given.kind:
-        return None
+        is_year = expected.kind == "decade" and given.kind == "date" and given.fields == (expected.fields[0], None, None)
+        return (False, "a year, not a decade") if is_whole and is_year else None
     if expected.kind == "time":
         return _compare_times(expected, given)
     first, second = expected.fields[0] or 0, given.fields[0] or 0

@@ -12,18 +12,19 @@ from functools import lru_cache
 
 from bert_judge.text.dates import is_moment
 from bert_judge.text.extraction import unwrap
-from bert_judge.text.normalization import NUMBER_WORDS, normalize_words
+from bert_judge.text.normalization import NUMBER_WORDS, ORDINALS, ROMAN, normalize_words, word_list
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.number import read_range, read_reference
 
 # Characters of a reference or an answer.
 _MAX_CHARACTERS = 80
 _MAY_BE = re.compile(
-    r"\d|[@#/_+♭♯§]|\b[IVX]+\b|[A-Za-z]\.[A-Za-z]|\b[A-Z]-[A-Z]\b|\b[A-Z]\.?\s|\A[^\w\s]+\Z|\b(?:sharp|flat)\b"
-    rf"|\b(?:{'|'.join(word.capitalize() for word in NUMBER_WORDS)})\b"
+    r"\d|[@#/_+♭♯§]|\b[IVXL]+\b|[A-Za-z]\.[A-Za-z]|\b[A-Z]-[A-Z]\b|\b[A-Z]\.?\s|\A[^\w\s]+\Z|\b(?:sharp|flat)\b"
+    rf"|\b(?:{'|'.join(word.capitalize() for word in (*NUMBER_WORDS, *ORDINALS))})\b"
 )
-# In one spelling: § 19, O+, F♯, version 1.2.
+# In one spelling: 12 for No. 12, § 19, O+, F♯, version 1.2.
 _SPELLINGS = [
+    (re.compile(r"\b(?:no|nr|num|number)\b\.?\s?(?=\d)|(?:[#№]|\bn[°º])\s?(?=\d)", re.IGNORECASE), ""),
     (re.compile(r"\b(?:section|sect?\.)\s?(?=\d)", re.IGNORECASE), "§"),
     (re.compile(r"(?<=\b[ABO])\s(?:rh\s)?pos(?:itive|\.)?|(?<=\bAB)\spos(?:itive|\.)?", re.IGNORECASE), "+"),
     (re.compile(r"(?<=\b[ABO])\s(?:rh\s)?neg(?:ative|\.)?|(?<=\bAB)\sneg(?:ative|\.)?", re.IGNORECASE), "-"),
@@ -33,6 +34,10 @@ _SPELLINGS = [
     (re.compile(r"#(?=[A-G](?![^\W_]))|(?<=\b[A-G])#"), "♯"),
 ]
 _FORMULA = re.compile(r"[\\^=√<>*|]|^[(\[{].*[)\]}]$|\d\s?[+]\s?\d")
+# Letters that a name has more than its symbol.
+_MIN_NAME = 3
+# Words of a name whose number may stand in any place.
+_MAX_FREE_WORDS = 3
 # Scripts without spaces, in which a sentence is one token.
 _SPACELESS = re.compile("[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff]")
 _SINGLE = re.compile(r"\S+")
@@ -43,6 +48,8 @@ _NOTE = re.compile(r"[A-G][♯♭]?")
 _DIGITS = re.compile(r"\+?[\d\s()./-]+")
 _INITIAL = re.compile(r"[a-z]{1,3}")
 _INITIALS = re.compile(r"(?:\b[A-Z]\.\s?)+(?=[A-Z][a-z])")
+_ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
+_STREETS = {"st": "street", "ave": "avenue", "rd": "road", "blvd": "boulevard", "ln": "lane", "str": "strasse"}
 _ADDRESS = re.compile(r"\S+@\S+|\w+://\S+|(?:[\w.-]+/)+[\w.-]+|[\w-]+\.[a-z]{1,4}", re.IGNORECASE)
 
 
@@ -56,7 +63,9 @@ def decide_identifier(question: str, reference: str, answer: str) -> Decision | 
     if not (first and second) or _FORMULA.search(first):
         return None
     is_version = any(_VERSION.search(text) for text in (first, second))
-    if _key(first) == _key(second) or (_words(first) == _words(second) != () and not is_version):
+    if (is_same := _expand(first, second)) is not None:
+        return Decision(is_same, "identifier", f"{'same' if is_same else 'another'} identifier: {second}, {first}")
+    if _key(first) == _key(second) or (_order(_words(first)) == _order(_words(second)) != () and not is_version):
         return (
             Decision(True, "identifier", f"same identifier: {second} = {first}") if _is_code(first) or _has_number(first) else None
         )
@@ -84,7 +93,28 @@ def _key(text: str) -> str:
 
 @lru_cache(maxsize=8192)
 def _words(text: str) -> tuple[str, ...]:
-    return tuple(normalize_words(_spell(text)))
+    """Return the words of a name, with ordinals as numbers and the abbreviations of streets written out."""
+    words = [_ORDINAL.sub(r"\1", word) for word in normalize_words(_spell(text))]
+    words = [re.sub(r"(?<=[a-z]{3})str\Z", "strasse", word) for word in words]
+    return tuple(words[:1] + [_STREETS.get(word, word) for word in words[1:]])
+
+
+def _order(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the words in one order if there is only one number: the Fifth Symphony, Symphony No. 5."""
+    return tuple(sorted(words)) if len(words) <= _MAX_FREE_WORDS and sum(map(_has_digit, words)) == 1 else words
+
+
+def _expand(first: str, second: str) -> bool | None:
+    """Return whether initials with a number, WW2 or WWII, stand for a name; None for any other text."""
+    words = [word for word in _words(first) if word not in word_list("function_words")]
+    numbers, initials = (
+        [word for word in words if _has_digit(word)],
+        "".join(word[0] for word in words if not _has_digit(word)).upper(),
+    )
+    if len(numbers) != 1 or len(initials) < 2 or not second.startswith(initials) or " " in second.removeprefix(initials).strip():
+        return None
+    rest = second.removeprefix(initials).strip("- ")
+    return ROMAN.get(rest, rest) == numbers[0] if rest.isalnum() else None
 
 
 def _has_number(text: str) -> bool:
@@ -118,6 +148,10 @@ def _differ(first: str, second: str) -> bool:
 
 def _is_alike(one: str, two: str) -> bool:
     """Return whether two codes are of one form: both addresses, both digits, both signs, or both with letters and digits."""
+    letters, digits = ([re.sub(pattern, "", text) for text in (one, two)] for pattern in (r"[\W\d_]", r"\D"))
+    if digits[0] == digits[1] != "" and abs(len(letters[0]) - len(letters[1])) >= _MIN_NAME:
+        # U-235 may be short for uranium-235.
+        return False
     forms = [
         (bool(_ADDRESS.fullmatch(text)), bool(_DIGITS.fullmatch(text)), bool(_CHAIN.fullmatch(text)), any(map(str.isalnum, text)))
         for text in (one, two)
@@ -137,4 +171,5 @@ def _differ_in(first: tuple[str, ...], second: tuple[str, ...], is_mark: Callabl
     """Return whether two names have the same words besides their marks, and both have marks, but others."""
     marks = [[word for word in words if is_mark(word)] for words in (first, second)]
     others = [[word for word in words if not is_mark(word)] for words in (first, second)]
-    return bool(others[0]) and others[0] == others[1] and all(marks) and marks[0] != marks[1]
+    are_same = others[0] == others[1] or (len(marks[0]) == len(marks[1]) == 1 and sorted(others[0]) == sorted(others[1]))
+    return bool(others[0]) and are_same and all(marks) and marks[0] != marks[1]

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -32,19 +32,24 @@ _ASKS_ORDER = re.compile(
     re.IGNORECASE,
 )
 _ASKS_SEVERAL = re.compile(
-    r"\b(?:two|three|four|five|six|seven|both|all|list|names|name the|which (?:\w+ )?(?!(?:is|was|has|does"
+    r"\bhow many\b.*\bhow many\b"
+    r"|\b(?:two|three|four|five|six|seven|both|all|list|names|name the|which (?:\w+ )?(?!(?:is|was|has|does"
     r"|this|its|as)\b)\w+s\b|what (?:are|were)"
     r"|who (?:are|were)|what (?!(?:is|was|has|does|this|its)\b)\w+s\b|who wrote|who founded"
     r"|who invented|companies|countries|parties|welche \w+n|quel(?:le)?s|cuáles|quali)\b",
     re.IGNORECASE,
 )
-_RATIO = re.compile(r"\(?(\d{1,3})\s*(?P<sign>[:–—-])\s*(\d{1,3})\)?")
-_RATIOS = re.compile(r"(?<![\d.,:–—-])(\d{1,3})\s?[:–—-]\s?(\d{1,3})(?![\d:–—-]|[.,]\d)")
+_RATIO = re.compile(r"\(?(\d{1,3})\s*(?P<sign>[:–—-]|to)\s*(\d{1,3})\)?")
+_ASKS_RATIO = re.compile(r"\b(?:ratio|proportion|odds|scale)\b", re.IGNORECASE)
+_RATIOS = re.compile(r"(?<![\d.,:–—-])(\d{1,3})\s?(?:[:–—-]|to)\s?(\d{1,3})(?![\d:–—-]|[.,]\d)")
 # LaTeX, signs of logic, points and intervals beside each other, half-open intervals, and bounds are no lists of members.
 _MATHEMATICS = re.compile(
     r"\\[a-zA-Z]|[∧∨¬↔⊕]|[)\]]\s*(?:,|and|or|∪)\s*[(\[]|\A\([^()]*\]\Z|\A\[[^\[\]]*\)\Z|\A[-−]?[\d.]+\s*[<>≤≥]=?[^<>≤≥]*[<>≤≥]=?\s*[-−]?[\d.]+\Z"
 )
-_ASSIGNMENT = re.compile(r"\s*([^\W\d]\w{0,10})\s*=\s*([^=,;]{1,30}?)\s*")
+_ASSIGNMENT = re.compile(r"\W*([^\W_][\w ]{0,20}?)\s*(?:=|:|→|[-=]>|[-–])\s*([^=:,;→>]{1,30}?)\s*")
+# 1. Paris 2. 1889 3. Gustave Eiffel
+_INLINE_ITEM = re.compile(r"(?:(?<=\s)|\A)\(?([1-9]\d?)[.)]\s+(?=\S)")
+_BLANK = re.compile("_{2,}")
 SENTENCE_WORD = re.compile(
     r"\b(?:is|are|was|were|has|have|had|can|will|because|which|that|not|or|either|neither|but)\b|n't\b", re.IGNORECASE
 )
@@ -83,7 +88,11 @@ def decide_members(question: str, reference: str, answer: str) -> Decision | Non
     """Decide if the reference is a list, and a short answer is one too or one of its members."""
     if len(reference) > MAX_CHARACTERS or len(answer) > MAX_CHARACTERS:
         return None
-    decision = _compare_ratios(reference, answer) or _compare_assignments(reference, answer) or _compare_symbols(reference, answer)
+    decision = (
+        _compare_ratios(question, reference, answer)
+        or _compare_assignments(reference, answer)
+        or _compare_symbols(reference, answer)
+    )
     if decision:
         return decision
     asks_order = _asks_order(question)
@@ -93,10 +102,16 @@ def decide_members(question: str, reference: str, answer: str) -> Decision | Non
     if expected is None or len(expected.texts) < 2:
         return None
     is_asked_for_several = asks_several(question)
+    if len(_BLANK.findall(question)) == len(expected.texts):
+        asks_order = True
+        if filled := _fill_blanks(question, answer):
+            return _compare(expected.texts, filled, is_ordered=True)
     is_list = expected.is_marked or expected.has_names or len(expected.texts) > 2 or asks_order or is_asked_for_several
     given = parse_members(answer) if is_list else None
     if given is None:
         return None
+    if all(len(text) == 1 for text in expected.texts) and [*given.texts] == ["".join(expected.texts)]:
+        return Decision(True, "list", "the same letters")
     texts = _share_last_names(given.texts, expected.texts)
     if expected.is_descending != given.is_descending and _RELATION.search(answer) and _RELATION.search(reference):
         texts = texts[::-1]
@@ -107,9 +122,17 @@ def decide_members(question: str, reference: str, answer: str) -> Decision | Non
     if decision is None or decision.correct or expected.is_marked or asks_order:
         return decision
     # Common nouns are often one thing, wages and salaries, or paraphrases; and one of two singers may do.
-    are_several = ";" not in reference and len(expected.texts) > 2
+    are_several = (";" not in reference and len(expected.texts) > 2) or all(re.search(r"\d", text) for text in expected.texts)
     is_asked = is_asked_for_several and (are_several or _NAMES.fullmatch(unwrap(reference)))
     return decision if is_asked else None
+
+
+def _fill_blanks(question: str, answer: str) -> list[str] | None:
+    """Return what an answer writes into the blanks of a sentence; None for any other answer."""
+    sentence = re.split(r"[:?]\s", question)[-1].strip().rstrip(".")
+    parts = [r"\s+".join(map(re.escape, part.split())) for part in _BLANK.split(sentence)]
+    match = re.fullmatch(r"\s*(.{1,60}?)\s*".join(parts), answer.strip().rstrip("."), re.IGNORECASE)
+    return [normalize(strip_markup(text)) for text in match.groups()] if match else None
 
 
 def _have_other_signs(reference: str, answer: str) -> bool:
@@ -165,6 +188,9 @@ def parse_members(text: str) -> Members | None:
         if not brackets and not all(_ITEM.match(line) or len(line.split()) <= MAX_MEMBER_WORDS for line in lines):
             return None
         return _members(parts, is_ordered=False, is_marked=True)
+    numbers = [int(number) for number in _INLINE_ITEM.findall(body)]
+    if len(numbers) > 1 and numbers == [*range(1, len(numbers) + 1)]:
+        return _members([part.strip(" ,;") for part in _INLINE_ITEM.split(body)[2::2]], is_ordered=True, is_marked=True)
     if SENTENCE_WORD.search(body) or body.rstrip().endswith("?"):
         return None
     if len(parts := _ARROW.split(body)) > 1 and all(parts):
@@ -200,17 +226,18 @@ def _share_last_names(given: Sequence[str], expected: Sequence[str]) -> Sequence
     return [whole if whole in expected and name not in expected else name for name, whole in zip(given, completed, strict=True)]
 
 
-def _compare_ratios(reference: str, answer: str) -> Decision | None:
-    """Compare ratios and scores: 3:4 is not 4:3."""
+def _compare_ratios(question: str, reference: str, answer: str) -> Decision | None:
+    """Compare ratios and scores: 3:4 is not 4:3, and as a ratio it is 6:8."""
     expected = _RATIO.fullmatch(unwrap(reference))
-    if not expected or (expected["sign"] == ":" and len(expected[3]) == 2):
+    is_ratio = bool(_ASKS_RATIO.search(question))
+    if not expected or (expected["sign"] == "to" and not is_ratio) or (expected["sign"] == ":" and len(expected[3]) == 2):
         # A time of the day, rather.
         return None
     found = set(_RATIOS.findall(answer))
     if len(found) != 1 or HEDGE.search(answer):
         return None
     [given] = found
-    if given == expected.group(1, 3):
+    if given == expected.group(1, 3) or (is_ratio and int(given[0]) * int(expected[3]) == int(given[1]) * int(expected[1]) > 0):
         return Decision(True, "list", "the same ratio or score")
     # Within a sentence the other side may come first.
     return Decision(False, "list", "another ratio or score") if _RATIO.fullmatch(unwrap(answer)) else None
@@ -218,9 +245,10 @@ def _compare_ratios(reference: str, answer: str) -> Decision | None:
 
 def _compare_assignments(reference: str, answer: str) -> Decision | None:
     """Compare values by name: x = 1, y = 2."""
-    expected, given = (_parse_assignments(text) for text in (reference, answer))
-    if not expected or not given or len(expected) < 2:
+    expected = _parse_assignments(reference)
+    if len(expected) < 2:
         return None
+    given = _parse_assignments(answer) or _find_assignments(expected, answer)
     if expected == given:
         return Decision(True, "list", "the same values")
     if expected.keys() == given.keys() and sorted(expected.values()) == sorted(given.values()):
@@ -231,7 +259,17 @@ def _compare_assignments(reference: str, answer: str) -> Decision | None:
 def _parse_assignments(text: str) -> dict[str, str]:
     parts = re.split(r"[,;\n]|\band\b", unwrap(text))
     matches = [_ASSIGNMENT.fullmatch(part) for part in parts if part.strip()]
-    return {match[1]: normalize(match[2]) for match in matches if match} if matches and all(matches) else {}
+    return {normalize(match[1]): normalize(match[2]) for match in matches if match} if matches and all(matches) else {}
+
+
+def _find_assignments(expected: Mapping[str, str], answer: str) -> dict[str, str]:
+    """Return the values that follow the names in a sentence or a table; empty if names and values do not alternate."""
+    words = normalize(answer)
+    names = sorted({*expected, *expected.values()}, key=len, reverse=True)
+    mentions = re.findall(rf"(?<!\w)(?:{'|'.join(map(re.escape, names))})(?!\w)", words)
+    pairs = dict(zip(mentions[::2], mentions[1::2], strict=False))
+    is_complete = len(mentions) == 2 * len(expected) and pairs.keys() == expected.keys()
+    return pairs if is_complete and expected.keys().isdisjoint(expected.values()) else {}
 
 
 def _compare_symbols(reference: str, answer: str) -> Decision | None:

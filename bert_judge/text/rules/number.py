@@ -12,8 +12,9 @@ from functools import lru_cache
 
 from bert_judge.text.extraction import unwrap
 from bert_judge.text.normalization import NUMBER_WORDS
-from bert_judge.text.quantities import POUND, Quantity, Unit, direction_of, find_quantities, is_quantity
+from bert_judge.text.quantities import POUND, Quantity, Unit, direction_of, find_quantities, is_quantity, prepare_text
 from bert_judge.text.rules.decision import Decision
+from bert_judge.text.rules.quantity_phrase import lacks_words
 
 # Currencies whose hundredth is a cent or a penny.
 _WITH_CENTS = frozenset({"USD", "EUR", "CAD", "AUD", "GBP"})
@@ -33,11 +34,14 @@ HEDGE = re.compile(
 )
 # A calculation or a formula, of which a number is a part.
 _CALCULATION = re.compile(r"\\[a-z]|[√π^*+=]|\d\s?[/×]\s?\d|\b(?:ln|log|lg|exp|sqrt|sin|cos|tan)\s?\(?\d")
-_FACTORIAL = re.compile(r"\d+!{1,2}")
 _CONCLUSION = re.compile(r"(?s:.*)(?:[=≈]|\b(?:so|therefore|thus|hence|which is|equals)\b)([^=≈]{1,100})\Z", re.IGNORECASE)
-_RANGE = re.compile(r"(?:between |from )?([$€£]?[\d.,]*\d)\s?(?:[-–—]|to|and|bis|à|until)\s?([$€£]?\d.*)", re.IGNORECASE)
+_RANGE = re.compile(
+    r"(?:(?:pp?\.?|pages?) )?(?P<between>between |from )?([$€£]?[\d.,]*\d)\s?(?:[-–—]|to|(?P<and>and)|bis|à|until)\s?([$€£]?\d.*)",
+    re.IGNORECASE,
+)
 # A decimal or two numbers.
 _PAIR = re.compile(r"-?[1-9]\d*,\d{1,2}")
+_PER = re.compile(r"\s?/\s?|\sper\s")
 _FOOTNOTE = re.compile(r"[a-z]{3}\d{1,2}[.,]")
 _CAPITAL = re.compile(r"[A-Z][a-z]{2}")
 # A word of three letters or more that may be a number besides "one", or the tens of one: twenty-four.
@@ -59,7 +63,7 @@ def decide_number(question: str, reference: str, answer: str) -> Decision | None
     """Decide if the reference is a quantity, and the answer is one or a short sentence with one that the question does not have."""
     if expected_range := read_range(reference):
         # Spans of years are of the module of dates.
-        return None if all(map(_is_year, expected_range)) else _decide_range(expected_range, answer)
+        return None if all(map(is_year, expected_range)) else _decide_range(expected_range, answer)
     expected, answer = read_reference(reference), _BOLD.sub(r"\1", answer)
     if expected is None or read_range(answer):
         return None
@@ -77,30 +81,35 @@ def decide_number(question: str, reference: str, answer: str) -> Decision | None
     # An incorrect answer may follow from the last number of a longer text, or a correct one from another.
     if equal is None or (not equal[1] and (is_conclusion or _FOOTNOTE.search(answer))):
         return None
-    if not equal[1] and _FACTORIAL.fullmatch(unwrap(answer)):
-        return None
     if not equal[1] and expected.value == -given.value and "(" in reference:
         # (2,085) of a table of expenses.
         return None
-    if not (equal[1] or is_whole) and _is_year(expected) != _is_year(given) and not (expected.kind or given.kind):
+    if not (equal[1] or is_whole) and is_year(expected) != is_year(given) and not (expected.kind or given.kind):
         # The year of an event, and the number of things is in words: "won once, in 2010".
         return None
     reason, is_same = equal
+    if is_same and lacks_words(reference, answer):
+        return None
     return Decision(is_same, "number", f"{reason}: {given.text} {'=' if is_same else '≠'} {expected.text}")
 
 
 @lru_cache(maxsize=4096)
 def read_range(text: str) -> tuple[Quantity, Quantity] | None:
     """Return both ends of a range, of which the first has the unit and the scale of the second: 10-20, 10 to 20 km."""
-    match = _RANGE.fullmatch(unwrap(text)) if len(text) <= _MAX_REFERENCE else None
-    ends = [end for part in match.groups() if (end := is_quantity(part))] if match else []
-    return (ends[0], ends[1]) if len(ends) > 1 else None
+    if len(text) > _MAX_REFERENCE:
+        return None
+    text = unwrap(text)
+    match = _RANGE.fullmatch(text if any(map(str.isdigit, text)) else prepare_text(text))
+    ends = [end for part in match.group(2, 4) if (end := is_quantity(part))] if match else []
+    return (ends[0], ends[1]) if match and len(ends) > 1 and bool(match["and"]) <= bool(match["between"]) else None
 
 
 def _decide_range(expected: tuple[Quantity, Quantity], answer: str) -> Decision | None:
     if given := read_range(answer):
         is_same = all(first.value == second.value for first, second in zip(expected, given, strict=True))
         return Decision(is_same, "number", f"{'same' if is_same else 'another'} range")
+    if re.fullmatch(r"\d[\d.,]* and \d[\d.,]*", unwrap(answer)):
+        return Decision(False, "number", f"two numbers, not a range: {unwrap(answer)}")
     is_number = is_quantity(unwrap(answer))
     return Decision(False, "number", f"a number, not a range: {is_number.text}") if is_number else None
 
@@ -130,8 +139,7 @@ def read_reference(reference: str) -> Quantity | None:
     if len(reference) > _MAX_REFERENCE or not any(map(str.isalnum, reference)):
         return None
     text = unwrap(reference)
-    # 2,5 may be two numbers.
-    quantity = None if re.match(r"0\d|-?\d+,\d{1,2}\Z", text) else is_quantity(text, with_noun=True)
+    quantity = None if re.match(r"0\d", text) else is_quantity(text, with_noun=True)
     if quantity is None:
         return None
     is_worded = not any(map(str.isdigit, text))
@@ -163,7 +171,7 @@ def compare(question: str, expected: Quantity, given: Quantity, direction: int =
     """
     expected, given = _weigh_pounds(expected, given), _weigh_pounds(given, expected)
     if unit := names_another_unit(expected, given):
-        return f"another unit: {unit}", False
+        return None if _is_rate_of(question, expected, given) else (f"another unit: {unit}", False)
     if {expected.kind, given.kind} == {"percent", "points"} and expected.value == given.value:
         return None
     asked = _QUESTION_SCALE.search(question)
@@ -175,9 +183,19 @@ def compare(question: str, expected: Quantity, given: Quantity, direction: int =
     results = [
         _is_rounded(question, reading, value) for reading in readings for value in _readings(question, reading, given, direction)
     ]
-    if True in results:
+    # 12.500 is 12500 in many languages, as nobody writes a decimal with idle zeros.
+    is_grouped = expected.is_ambiguous and expected.text.endswith("0") and given.value == 1000 * expected.value
+    if True in results or is_grouped:
         return "same number", True
     return None if None in results or _is_open(question, expected, given, asked is not None) else ("another number", False)
+
+
+def _is_rate_of(question: str, expected: Quantity, given: Quantity) -> bool:
+    """Return whether the answer adds what the question says anyway: 10 kWh per litre, of a litre."""
+    amount, *below = _PER.split(given.text)
+    quantity = is_quantity(amount)
+    is_asked = any(word.rstrip("s").lower() in question.lower() for word in below)
+    return quantity is not None and is_asked and not names_another_unit(expected, quantity)
 
 
 def _is_open(question: str, expected: Quantity, given: Quantity, has_scale: bool) -> bool:
@@ -186,15 +204,19 @@ def _is_open(question: str, expected: Quantity, given: Quantity, has_scale: bool
     # Tables are in thousands or millions, of which some questions do not tell; 1.234 is 1234 in German.
     lacks_scale = not has_scale and (given.scale == 1) != (expected.scale == 1) and abs(expected.value) >= 100
     has_other_point = (expected.is_ambiguous and ratio == 1000) or (given.is_ambiguous and ratio == Fraction(1, 1000))
-    is_pair = _PAIR.fullmatch(given.text) is not None
+    are_pairs = all(_PAIR.fullmatch(quantity.text) for quantity in (expected, given))
     # A loss is a negative number.
     has_other_sign = ratio == -1 and bool(_ASKS_LOSS.search(question))
     return (
-        (lacks_scale and abs(ratio) in _THOUSANDS) or has_other_point or is_pair or has_other_sign or ratio in (12, Fraction(1, 12))
+        (lacks_scale and abs(ratio) in _THOUSANDS)
+        or has_other_point
+        or are_pairs
+        or has_other_sign
+        or ratio in (12, Fraction(1, 12))
     )
 
 
-def _is_year(quantity: Quantity) -> bool:
+def is_year(quantity: Quantity) -> bool:
     return quantity.value.denominator == 1 and 1000 <= quantity.value <= 2100 and not quantity.kind
 
 
@@ -262,9 +284,7 @@ def _is_rounded(question: str, expected: Quantity, given: Quantity) -> bool | No
     """Return whether the given value rounds to the expected one; None if it is less precise, or the rounding is not asked for."""
     difference = abs(expected.value - given.value)
     largest = max(abs(expected.value), abs(given.value))
-    # Numbers that are written out are exact; fractions, and what was converted, are rounded.
-    is_exact = expected.step > 0 and given.step > 0 and not given.is_converted
-    if difference <= (0 if is_exact else largest * Fraction(1, 10**9)):
+    if difference <= largest * Fraction(1, 10**9):
         return True
     if given.is_converted and difference <= largest / 20:
         return True if difference <= largest / 100 else None
@@ -277,10 +297,19 @@ def _is_rounded(question: str, expected: Quantity, given: Quantity) -> bool | No
         if difference > largest / 10:
             return None
         is_report = has_decimals or expected.scale > 1 or given.scale > 1 or bool(_ASKS_ROUNDED.search(question))
-        return True if is_report and (digits >= 2 or has_decimals) else None
+        if not is_report and not expected.kind and digits <= 2:
+            # Few things are counted exactly: 12.4 is not 12.
+            return False
+        # 1.55 rounds to 1.6.
+        is_rounded_up = abs(given.value) > abs(expected.value) and 2 * difference == step and digits <= 2
+        return True if is_report and (digits >= 2 or has_decimals) and not is_rounded_up else None
     if given.step > step:
+        is_repeating = not step and given.kind == "percent" and 10**9 % expected.value.denominator > 0
+        is_measured = expected.kind == "unit" and has_decimals and given.digits >= 3
+        if difference <= given.step / 2 and given.digits >= 2 and (is_repeating or is_measured):
+            return True
         # Rounded further than the reference.
-        return None if difference <= given.step else False
+        return None if difference <= min(given.step, largest / 10) else False
     # Calculated from rounded numbers.
     is_amount = has_decimals or expected.scale > 1 or expected.kind == "currency"
     if is_amount and digits >= 4 and difference <= largest * _NEARLY:

@@ -1,7 +1,7 @@
 """The modules that read all references: an answer that abstains, that chooses an option, or that only mentions the reference."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 from bert_judge.text.abstention import declines, find_decline, is_none, states_no_answer
@@ -9,20 +9,26 @@ from bert_judge.text.choices import extract_choice, find_repeated_options, marks
 from bert_judge.text.extraction import extract_final_answer, is_announcement, phrase_pattern, phrases, strip_markup
 from bert_judge.text.latex import boxed
 from bert_judge.text.options import UNLISTED, expected_choice, match_option, write_letters
+from bert_judge.text.quantities import find_quantities
 from bert_judge.text.rules.decision import Decision
+from bert_judge.text.rules.number import read_reference
 
 # A longer text may explain why there is no answer, in other words.
 MAX_ANSWER_WORDS, MAX_ANSWER_CHARACTERS = 12, 400
 # What somebody says of himself is not about the source: "I have no comment".
 _FIRST_PERSON = re.compile(r"\W*(?:i\b|i['’]|ich\b|je\b|j['’]|我)", re.IGNORECASE)
 _DENIAL = re.compile(
-    r"\b(?:no|not|none|never|nobody|nothing|without|neither|nor|cannot|un\w+)\b|n['’]t\b|[?]|没|不|無|无|kein|nicht|ne |no ",
+    r"\b(?:no|not|none|never|nobody|nothing|without|neither|nor|cannot|zero|nil|0|un\w+)\b"
+    r"|n['’]t\b|[?]|没|不|無|无|kein|nicht|ne |no ",
     re.IGNORECASE,
 )
 
 
 def decide_no_answer(question: str, references: Sequence[str], text: str) -> Decision | None:
     """Decide correct if the answer abstains too, incorrect if it is a short text that names something."""
+    quantities = map(read_reference, references)
+    if any(quantity and not quantity.value for quantity in quantities) and _says_zero(question, text):
+        return Decision(True, "no_answer", "none is 0")
     # Among several references, one that declines may be the exception.
     if 2 * sum(map(states_no_answer, references)) < max(len(references), 1):
         return None
@@ -36,6 +42,24 @@ def decide_no_answer(question: str, references: Sequence[str], text: str) -> Dec
     if is_known and 0 < len(text.split()) <= MAX_ANSWER_WORDS and not _denies(text):
         return Decision(False, "no_answer", "names something where there is no answer")
     return None
+
+
+# A longer denial says more.
+MAX_ZERO_CHARACTERS = 60
+_ASKS_NUMBER = re.compile(r"\bhow (?:many|much|often)\b|\bnumber of\b", re.IGNORECASE)
+_NOTHING = re.compile(
+    r"\W*(?:(?:there|he|she|it|they|we|i)\s\w+\s)?(?:none|nil|zero|nobody|nothing|never|no\s\w+|not a single)\b.{0,40}",
+    re.IGNORECASE,
+)
+_DENIED_VERB = re.compile(r"\b(?:do|does|did|has|have|had|was|were)(?: not|n['’]t) (\w+)\W*\Z", re.IGNORECASE)
+
+
+def _says_zero(question: str, answer: str) -> bool:
+    """Return whether a short answer denies what is counted: none, no goals, he did not score."""
+    if not _ASKS_NUMBER.search(question) or len(answer) > MAX_ZERO_CHARACTERS or find_quantities(answer) or declines(answer):
+        return False
+    verb = _DENIED_VERB.search(answer)
+    return bool(_NOTHING.fullmatch(answer) or (verb and verb[1].lower() in question.lower()))
 
 
 def _denies(text: str) -> bool:
@@ -56,8 +80,29 @@ def decide_option(question: str, references: Sequence[str], text: str) -> Decisi
         correct = choice in expected.correct
         contrast = "" if correct else f", not {' or '.join(sorted(expected.correct))}"
         return Decision(correct, "option", f"option {choice}{contrast}")
+    if letter := _choose_all_or_none(text, expected.options):
+        correct = letter in expected.correct
+        return Decision(correct, "option", f"says what option {letter} says")
     if find_repeated_options(lettered, expected.options) or marks_all_options(lettered, expected.options):
         return Decision(False, "option", "repeats all options and chooses none")
+    return None
+
+
+_ALL_OR_NONE = [
+    re.compile(rf"\W*(?:{words})\b(?!.*\b(?:but|except|other|unless)\b)[^.;\n]{{0,80}}\W*", re.IGNORECASE)
+    for words in (
+        "all (?:of )?(?:them|these|those|the (?:above|options|answers|statements)|two|three|four|five)|each of (?:them|these)",
+        "none (?:of (?:them|these|those|the (?:above|options|answers|statements)))|neither",
+    )
+]
+
+
+def _choose_all_or_none(text: str, options: Mapping[str, str]) -> str | None:
+    """Return the option "all of the above" or "none of the above" if a text says so: all three, neither A nor B."""
+    for pattern in _ALL_OR_NONE:
+        letters = [letter for letter, option in options.items() if pattern.fullmatch(option)]
+        if len(letters) == 1 and pattern.fullmatch(text.strip()):
+            return letters[0]
     return None
 
 

@@ -13,6 +13,7 @@ from rapidfuzz.distance import OSA
 
 from bert_judge.runtime.package_data import read_yaml
 from bert_judge.text.extraction import is_same_text, last_sentence, strip_markup, unwrap
+from bert_judge.text.languages import function_words
 from bert_judge.text.normalization import normalize, normalize_words, read_number_words, word_list
 from bert_judge.text.options import parse_options
 from bert_judge.text.rules.decision import Decision
@@ -85,6 +86,7 @@ def _decide_name(question: str, expected: str, given: list[str]) -> Decision | N
     return None
 
 
+GENERATIONS = {"the", "jr", "sr"}
 # From so many letters on, two neighbours that change places seldom make another word, besides these.
 MIN_MISSPELLED_LETTERS = 7
 _ANAGRAMS = frozenset({"calvary", "cavalry", "marital", "martial", "conversation", "conservation"})
@@ -101,6 +103,8 @@ def decide_name(question: str, reference: str, answer: str) -> Decision | None:
     if len(expected) > MAX_PART_CHARACTERS or len(given) > MAX_PART_CHARACTERS:
         return None
     words, others = split_words(expected), split_words(given)
+    if _are_initials(given, words) or _are_initials(expected, others):
+        return Decision(True, "name", f"initials: {given}, {expected}")
     pairs = [pair for pair in zip(words, others, strict=False) if pair[0] != pair[1]]
     if len(words) != len(others) or len(pairs) != 1 or not "".join(pairs[0]).isalpha():
         return None
@@ -109,10 +113,22 @@ def decide_name(question: str, reference: str, answer: str) -> Decision | None:
         return Decision(True, "name", f"{second} is {first} with two letters exchanged")
     is_name = _NAME.fullmatch(expected) and _NAME.fullmatch(given)
     is_alike = first in second or second in first or first[0] == second[0] or not GENERIC.isdisjoint(pairs[0])
-    is_same_person = first == words[0] and not (word_list("titles") | word_list("short_names")).isdisjoint(pairs[0])
+    # "Fue Faraday." is a sentence.
+    is_same_person = first == words[0] and (
+        second in function_words() or not (word_list("titles") | word_list("short_names")).isdisjoint(pairs[0])
+    )
     if is_name and not (is_alike or is_same_person) and fuzz.ratio(first, second) < MAX_NAME_SIMILARITY:
         return Decision(False, "name", f"{second}, not {first}")
     return None
+
+
+_INITIALS = re.compile(r"[A-Z]{3,6}|(?:[A-Z]\.){3,6}")
+
+
+def _are_initials(text: str, words: Sequence[str]) -> bool:
+    """Return whether a text is the initials of a name of three words or more: WHO, M.L.K."""
+    initials = [word[0] for word in words if word not in word_list("function_words") | GENERATIONS]
+    return bool(_INITIALS.fullmatch(text)) and text.replace(".", "").casefold() == "".join(initials)
 
 
 def _is_misspelled(first: str, second: str) -> bool:
@@ -130,11 +146,14 @@ _NUMBER = re.compile(r"\d[\d.,]*")
 _AGE = re.compile(r"\b(?:aged?|old|older|younger)\b", re.IGNORECASE)
 _NEGATION_WORDS = frozenset({"not", "no", "non", "never", "nicht", "kein", "keine", "pas", "nie", "ne", "не"})
 _FREE_ARTICLES = re.compile(r"^(?:the|a|an|it is|it's|it was|they are|this is)\s+", re.IGNORECASE)
+# The "no" of a number is no negation.
+_NUMBERED = re.compile(r"\b(?:no|nr|number)\b\.?\s(?=\d)|#(?=\d)", re.IGNORECASE)
 _DENIAL = re.compile(
     r"\b(?:not|no|never|neither|nor|rather|instead|unlike|than|either|or|both|between|if|but|cannot)\b|n['’]t\b", re.IGNORECASE
 )
 _LABEL = re.compile(r"[a-z]|[ivx]{1,5}|\d{1,3}")
 _CODE = re.compile(r"(?=[^\W_]*\d)(?=[^\W_]*[^\W\d_])[^\W_]{2,12}")
+_CLAUSE = re.compile(r"[,;:.(–—]\s|\b(?:since|because|as|while|whereas|where|when|which)\b", re.IGNORECASE)
 _ALTERNATIVES = re.compile(r"\b((?:not |non-?)?[\w-]+)(?:,? or |, )((?:not |non-?)?[\w-]+)\s*\?", re.IGNORECASE)
 
 
@@ -183,7 +202,7 @@ def decide_opposite(question: str, reference: str, answer: str) -> Decision | No
 
 @lru_cache(maxsize=4096)
 def _words_of(text: str) -> tuple[str, ...]:
-    text = _FREE_ARTICLES.sub("", strip_markup(text).replace("’", "'"))
+    text = _NUMBERED.sub("", _FREE_ARTICLES.sub("", strip_markup(text).replace("’", "'")))
     return tuple(re.findall(r"[^\W_]+(?:['-][^\W_]+)*", text.casefold().replace("grey", "gray").replace("gray", "grey")))
 
 
@@ -314,7 +333,9 @@ def _choose_alternative(question: str, expected: Sequence[str], given: Sequence[
     alternatives = [split_words(alternative) for alternative in match.groups()]
     if list(expected) not in alternatives or any(len(alternative) != 1 for alternative in alternatives):
         return None
-    named = {alternative[0] for alternative in alternatives if alternative[0] in given}
+    # "Petrol, since hydrogen is a gas." names an alternative beside its answer.
+    head = split_words(_CLAUSE.split(text)[0])
+    named = {alternative[0] for alternative in alternatives if alternative[0] in head}
     if len(named) != 1:
         return None
     is_correct = named == {expected[0]}

@@ -1,0 +1,66 @@
+"""A quantity with the words beside it: 20 years ago, 5 mg twice daily, rose by 5%."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from bert_judge.text.normalization import normalize_words, read_number_words
+from bert_judge.text.quantities import CHANGES, SPELLINGS, Quantity, find_quantities, prepare_text
+from bert_judge.text.stemming import stem_words
+
+_MAX_CHARACTERS = 80
+# Two sentences, an object of a program, or a list.
+_SEVERAL = re.compile(r"[.;!?]\s+[\dA-Z]|[{}\[\]=|\n]")
+# Beside a quantity, these words say nothing.
+_IDLE = frozenset(
+    [
+        *("a", "an", "the", "it", "is", "was", "are", "were", "be", "about", "approximately", "around", "roughly", "nearly"),
+        *("almost", "exactly", "of", "in", "by", "for", "at", "to", "and", "that", "this", "he", "she", "they", "we", "you"),
+        *("long", "tall", "high", "wide", "deep", "old", "total", "altogether"),
+    ]
+)
+
+
+class QuantityPhrase(NamedTuple):
+    """The first quantity of a text, and the other words by their stems; `up` and `down` stand for words of change."""
+
+    quantity: Quantity
+    stems: Sequence[str]
+    spellings: Mapping[str, str]
+
+    @property
+    def words(self) -> Counter[str]:
+        return Counter(self.stems)
+
+
+@lru_cache(maxsize=4096)
+def read_phrase(text: str) -> QuantityPhrase | None:
+    """Return the phrase of the first quantity of a short text."""
+    if len(text) > _MAX_CHARACTERS or _SEVERAL.search(text):
+        return None
+    text = prepare_text(text)
+    for pattern, replacement in SPELLINGS:
+        text = pattern.sub(replacement, text)
+    quantities = find_quantities(text)
+    if not quantities:
+        return None
+    quantity = quantities[0]
+    words = normalize_words(f"{text[: quantity.start]} {text[quantity.end :]}")
+    words = read_number_words([CHANGES.get(word, word) for word in words if word not in _IDLE and word.strip(".")])
+    stems = stem_words(words)
+    return QuantityPhrase(quantity, stems, dict(zip(stems, words, strict=True)))
+
+
+def lacks_words(reference: str, answer: str) -> bool:
+    """Return whether words beside the quantity of the reference are missing in the answer, so that equal numbers decide nothing.
+
+    What is counted may be missing: "3" for "3 balls".
+    """
+    expected, given = read_phrase(reference), read_phrase(answer)
+    if expected is None or given is None or not (missing := expected.words - given.words):
+        return False
+    return bool(expected.quantity.kind) or (len(missing) < len(expected.words) and bool(given.words - expected.words))
