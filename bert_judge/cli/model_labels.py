@@ -30,7 +30,7 @@ def fill_sheet(rows: Sequence[SheetRow], judge: JudgeReference, path: Path) -> i
         loaded.judge.generator.check_features()
         inputs = [without_reasoning(Row(row.id, 0, "", row.question, tuple(row.references), row.candidate)) for row in rows]
         labels = [label for label in judge_rows(loaded, inputs) if label is not None]
-    earlier = []
+    earlier: list[dict[str, str]] = []
     if path.is_file():
         with path.open(encoding="utf-8", newline="") as file:
             earlier = list(csv.DictReader(file))

@@ -109,8 +109,10 @@ def prepare_requests(
                 yield [parse_record(reader, record).input for record in chunk.records], store_of(work, number)
                 on_progress(chunk.fraction_read, 0)
 
+        traced = with_program(cascade)
+        assert isinstance(traced, Escalation)
         plan = plan_requests(
-            with_program(cascade),
+            traced,
             chunks(),
             max_rows=limits.max_rows,
             check_rows=limits.check,

@@ -15,7 +15,7 @@ from hashlib import blake2b
 from itertools import combinations
 from operator import itemgetter
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
@@ -109,10 +109,7 @@ def score_file(
     return tally
 
 
-NamedJudgeT = TypeVar("NamedJudgeT", bound=NamedJudge)
-
-
-def with_program(judge: NamedJudgeT) -> NamedJudgeT:
+def with_program(judge: NamedJudge) -> NamedJudge:
     """Return a judge whose origin names the state of the program, since another one may judge otherwise."""
     judge = replace(judge, origin=f"{program()} {judge.origin}")
     return replace(judge, members=[with_program(member) for member in judge.members]) if isinstance(judge, Escalation) else judge

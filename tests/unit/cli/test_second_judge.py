@@ -9,11 +9,15 @@ from typing import Any
 
 import pytest
 from helpers.chat_server import ChatServer, serving
+from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
 from bert_judge.cli import app
 from bert_judge.labels import judge_loading
 from bert_judge.runtime.errors import InputError
+from bert_judge.serve.app import make_app
+from bert_judge.serve.judge_pool import select_judges
+from bert_judge.serve.limits import Limits, Metrics
 
 # The rules are certain about the first kind; about an explanation the judge in the package is not.
 SURE = [("What is {n} + {n}?", "{m}", "{m}"), ("What is {n} times ten?", "{n}0", "{m}1")]
@@ -190,3 +194,17 @@ def judge_loading_row() -> Any:
     from bert_judge.judges.protocol import Row
 
     return Row("s", 0, "m", "Capital?", ("Paris",), "It is Paris.")
+
+
+def test_it_is_served(server: ChatServer) -> None:
+    pool = select_judges([f"general+{server.url}#m"], [], Path("results"), Limits(), metrics=Metrics())
+    pool.load()
+    with TestClient(make_app(pool, Limits(), Metrics())) as client:
+        sure, unsure = (
+            client.post("/v1/judge", json={"question": question, "references": [reference], "candidate": answer}).json()
+            for question, reference, answer in (("2 + 2?", "4", "4"), UNSURE)
+        )
+    pool.close()
+    assert (sure["verdict"], unsure["verdict"], len(prompts(server))) == ("correct", "correct", 1)
+    # Replies to clients are not stored.
+    assert not Path("results").exists()
