@@ -8,6 +8,7 @@ from pathlib import Path
 
 from bert_judge.runtime.package_data import read_yaml
 from bert_judge.text.extraction import last_sentence, phrase_pattern, strip_markup
+from bert_judge.text.formula_notation import rewrite_numbers, rewrite_operators, write_union
 from bert_judge.text.latex import boxed
 from bert_judge.text.normalization import ARTICLES, POINTER, join_scales, normalize_words
 
@@ -37,8 +38,6 @@ _THOUSANDS = re.compile(r"[^\d]*\d{1,3}(?:,\d{3})+(?!,)")
 PAIR = re.compile(r"[-−]?[1-9]\d*,\d")
 _DECIMAL_COMMA = re.compile(r"(?<![\w.,(\[{])[-−]?\d+,(?:\d{1,2}|\d{4,})(?![\d,])(?!\.\d)")
 _NO_ANSWER = re.compile("|".join(_TABLES["no_answer"]))
-# Math-Verify drops the bar.
-_REPEATING_DECIMAL = re.compile(r"(?<![\d.,])(\d{0,9})\.(\d{0,9})\\(?:overline|bar)\s?\{?(\d{1,9})\}?")
 _BASE = re.compile(r"\d_\s?\{?(\d+)")
 _PRIMES = re.compile(r"(?<![A-Za-z])[A-Za-z](?:\^\s?\{?)?(['’′]+)(?![A-Za-z])")
 # The first bracket around a whole text: {1, 2} and \{1, 2\} are sets and (1, 2) is none; in ${1, 2}$ the braces are not printed.
@@ -49,6 +48,9 @@ _IMPROPER = re.compile(r"(?<!\\)\[\s*-\s*(?:\\infty|∞)|(?:\\infty|∞)\s*(?:\\
 _ROMAN = re.compile(r"[IVX]{2,}")
 _ISO_DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}")
 _DATE = re.compile(rf"{_ISO_DATE.pattern}|\d+(?:\.\d+){{2,}}|(?:\d{{1,4}}\s?[年月日号時时分秒]\s?){{1,6}}")
+_CLOCK = re.compile(r"\d{1,4}\s?:\s?\d{1,3}")
+# What is no number, though Math-Verify reads one: a time, a score, a version.
+_NO_NUMBER = re.compile(rf"{_CLOCK.pattern}|\d+(?:\.\d+){{2,}}")
 _SEVERAL = re.compile(r",\s|\b(?:and|or)\b")
 _LIST = re.compile(r"[-−]?\d+(?:\.\d+)*(?:(?:,?\s(?:and|or)\s|,\s)[-−]?\d+(?:\.\d+)*)+")
 # An area or a volume, which is a number with its unit.
@@ -84,6 +86,8 @@ def math_verify_forms(text: str) -> list[str]:
     """Return the forms of a text to parse, best first: Math-Verify needs delimiters around LaTeX, but not around numbers."""
     text = _EMPHASIS.sub(lambda emphasis: emphasis[1] or emphasis[2], text.strip())
     text = _read_number_words(_SIGNED_AMOUNT.sub("-", text))
+    if union := write_union(text):
+        text = union
     if text.startswith("\\begin"):
         text = f"${text}$"
     if _DELIMITED.search(text):
@@ -99,7 +103,7 @@ def math_verify_forms(text: str) -> list[str]:
     latex = rewrite_notation(text)
     joined = _AND.sub(", ", latex)
     # In LaTeX, 9**9 is a product and 2^10 is 2¹0.
-    if _ARITHMETIC.fullmatch(text) and "frac" not in latex:
+    if _ARITHMETIC.fullmatch(text) and "frac" not in latex and ", " not in latex:
         return [text, f"${latex}$"]
     if not _WORD.search(joined):
         return [f"${joined}$", text]
@@ -111,10 +115,10 @@ def rewrite_notation(text: str) -> str:
     if not text.isascii():
         text = _SUPERSCRIPTS.sub(lambda match: f"^{{{unicodedata.normalize('NFKD', match[0])}}}", text)
         text = _VULGAR_FRACTION.sub(_write_fraction, text).translate(_SYMBOLS)
-    text = _REPEATING_DECIMAL.sub(_write_repeating_decimal, text)
+    text = rewrite_numbers(text)
     for pattern, replacement in _NOTATIONS:
         text = pattern.sub(replacement, text)
-    return text
+    return rewrite_operators(text)
 
 
 def is_formula(text: str) -> bool:
@@ -186,10 +190,12 @@ def differ_in_notation(first: str, second: str) -> bool:
 
 
 def read_literal(text: str) -> str | None:
-    """Return a congruence, date, version or Roman numeral, which Math-Verify would calculate, in one spelling; else None."""
+    """Return a congruence, date, time, score, version or Roman numeral, which Math-Verify would calculate, in one spelling."""
     plain = text.strip("$ .")
     if _ROMAN.fullmatch(plain):
         return plain
+    if _CLOCK.fullmatch(plain):
+        return plain.replace(" ", "")
     if _DATE.fullmatch(plain):
         return " ".join(str(int(number)) for number in re.findall(r"\d+", plain))
     text = rewrite_notation(text)
@@ -198,15 +204,14 @@ def read_literal(text: str) -> str | None:
     return re.sub(r"\\[pb]?mod|\\text|mod|[^0-9A-Za-z,+-]", "", re.split(r"\\equiv|=", text)[-1])
 
 
+def is_no_number(text: str) -> bool:
+    """Return whether a text is a time, a score or a version: 10:30, 1.2.3."""
+    return bool(_NO_NUMBER.fullmatch(text.strip("$ .")))
+
+
 def _write_fraction(match: re.Match[str]) -> str:
     numerator, _, denominator = unicodedata.normalize("NFKD", match[0]).partition("⁄")
     return rf"\frac{{{numerator}}}{{{denominator}}}"
-
-
-def _write_repeating_decimal(match: re.Match[str]) -> str:
-    integer, fixed, repeated = match.groups()
-    numerator = int(integer + fixed + repeated) - int(integer + fixed or "0")
-    return rf"\frac{{{numerator}}}{{{'9' * len(repeated)}{'0' * len(fixed)}}}"
 
 
 def _write_worded_fraction(match: re.Match[str]) -> str:

@@ -15,7 +15,6 @@ caller's script a second time.
 
 import ctypes
 import json
-import logging
 import multiprocessing as mp
 import os
 import resource
@@ -27,9 +26,9 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from multiprocessing.connection import Connection
 from types import FrameType
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
-from bert_judge.text.latex_forms import PAIR, differ_in_notation, is_formula, math_verify_forms, read_literal
+from bert_judge.text.math_comparison import MathComparer, MathResult
 
 CHUNK = 64
 # Calls of Python functions for one answer. The hardest of Math-Verify's own test cases takes 2.5 million.
@@ -49,25 +48,6 @@ PR_SET_PDEATHSIG = 1
 # Exit codes of a process that reached a limit of work, and of one that another process ended.
 TOO_MANY_CALLS, TOO_LARGE = 70, 71
 KILLED = (-signal.SIGKILL, -signal.SIGTERM)
-
-# Math-Verify rounds to six decimals; below this, numbers are compared by their ratio.
-SMALL_NUMBER = 1e-3
-# In a longer answer a quotation mark may look like a derivative.
-MAX_NOTATION = 100
-
-
-class MathResult(NamedTuple):
-    """The result of a comparison.
-
-    Attributes:
-        equal: None if Math-Verify could not decide.
-        reason: explains the result.
-        is_finished: False if the comparison reached a limit of work, memory or time, or crashed.
-    """
-
-    equal: bool | None
-    reason: str | None
-    is_finished: bool = True
 
 
 class MathVerifier:
@@ -159,77 +139,6 @@ def _end_worker(process: subprocess.Popen[bytes], connection: Connection) -> Non
     process.wait()
 
 
-class _ResourceErrorHandler(logging.Handler):
-    """Finds resource errors in the debug log of Math-Verify, which returns "not equal" for them."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.DEBUG)
-        self.error_type: type[BaseException] | None = None
-
-    def emit(self, record: logging.LogRecord) -> None:
-        if record.exc_info and isinstance(record.exc_info[1], MemoryError | RecursionError):
-            self.error_type = type(record.exc_info[1])
-
-
-class _Comparer:
-    def __init__(self) -> None:
-        import math_verify
-
-        self._library = math_verify
-        self._resource_errors = _ResourceErrorHandler()
-        logger = logging.getLogger("math_verify")
-        logger.setLevel(logging.DEBUG)
-        logger.propagate = False
-        logger.addHandler(self._resource_errors)
-
-    def compare(self, references: Sequence[str], answer: str) -> MathResult:
-        self._resource_errors.error_type = None
-        if PAIR.fullmatch(answer) and any("." in reference for reference in references):
-            answer = answer.replace(",", ".")
-        golds = [(reference, gold) for reference in references if (gold := self._parse(reference))]
-        expressions = self._parse(answer) if golds else []
-        if expressions and any(self._are_equal(reference, gold, answer, expressions) for reference, gold in golds):
-            return MathResult(True, None)
-        if error := self._resource_errors.error_type:
-            return MathResult(None, f"Math-Verify gave up: {error.__name__}", is_finished=False)
-        if not golds:
-            return MathResult(False, "no reference is a mathematical expression; compared as text")
-        # LaTeX that Math-Verify cannot read is another formula.
-        is_other = bool(expressions) or ("\\" in answer and is_formula(answer))
-        return MathResult(False, None) if is_other else MathResult(None, "no mathematical expression in the answer")
-
-    def _are_equal(self, reference: str, gold: list[object], answer: str, expressions: list[object]) -> bool:
-        literals = read_literal(reference), read_literal(answer)
-        if None not in literals:
-            return literals[0] == literals[1]
-        if len(answer) <= MAX_NOTATION and differ_in_notation(reference, answer):
-            return False
-        # Not symmetric: an equation is simplified on the gold side only, an interval on the side of the answer.
-        equal = self._library.verify(gold, expressions, timeout_seconds=None, allow_set_relation_comp=True)
-        return bool(equal) and not self._differ_as_small_numbers(gold[0], expressions[0])
-
-    def _differ_as_small_numbers(self, gold: object, expression: object) -> bool:
-        values = [self._value(number) for number in (gold, expression)]
-        first, second = (value or 0.0 for value in values)
-        largest = max(abs(first), abs(second))
-        return None not in values and 0 < largest < SMALL_NUMBER and abs(first - second) > 0.01 * largest
-
-    def _value(self, expression: object) -> float | None:
-        if not getattr(expression, "is_number", False) or not getattr(expression, "is_real", False):
-            return None
-        value = expression.evalf()  # type: ignore[attr-defined]
-        # sympy 1.14.0 leaves Mod(2, 5, evaluate=False) as it is.
-        return float(value) if value.is_Float or value.is_Rational else None
-
-    def _parse(self, text: str) -> list[object]:
-        """Return sympy expressions and their source; empty for a text without mathematics."""
-        for form in math_verify_forms(text):
-            parsed: list[object] = self._library.parse(form, parsing_timeout=None)
-            if any(not isinstance(expression, str) for expression in parsed):
-                return parsed
-        return []
-
-
 def _limit_integers() -> None:
     """Let this process end where sympy or mpmath would compute with integers of more than `MAX_BITS`, which takes few calls."""
     from mpmath.libmp import libelefun
@@ -287,7 +196,7 @@ def _serve(connection: Connection, max_calls: int) -> None:
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGPROF})
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, resource.getrlimit(resource.RLIMIT_AS)[1]))
-    comparer = _Comparer()
+    comparer = MathComparer()
     _limit_integers()
     # The parser builds its tables with the first expression, which must not count as time of the first answer.
     comparer.compare(["$\\frac{1}{2}$"], "$0.5$")
@@ -308,7 +217,7 @@ def _serve(connection: Connection, max_calls: int) -> None:
             return
 
 
-def _compare_chunks(connection: Connection, comparer: _Comparer, max_calls: int) -> NoReturn:
+def _compare_chunks(connection: Connection, comparer: MathComparer, max_calls: int) -> NoReturn:
     """Answer until the caller closes the pipe. The timer's signal kills this process."""
     while True:
         try:

@@ -18,6 +18,7 @@ from bert_judge.judges.protocol import Label, Row, decided, empty_answer, invali
 from bert_judge.text import choices, extraction
 from bert_judge.text.answer_text import read_answer, read_references
 from bert_judge.text.extraction import is_same_text, names_another_unit, unwrap
+from bert_judge.text.formula_notation import write_ratios
 from bert_judge.text.latex import find_boxes
 from bert_judge.text.latex_forms import (
     find_expression,
@@ -51,6 +52,8 @@ _INTEGER = re.compile(r"-?(?:\d+|\d{1,3}(?:,\d{3})+)")
 _PHRASE = re.compile(r"(?:[Aa] )?[^\W\d_]{2,}(?:[\s,.'’-]+[^\W\d_]+)*[\s.!]*")
 # "42 (confidence 80%)", but not "5 (mod 7)".
 _REMARK = re.compile(r"(?<=\S)\s+\((?!mod\b|base\b)[a-z]{3,}\s[^()]*\)\Z", re.IGNORECASE)
+# The end of a sentence, but not of 0.333...
+_FULL_STOP = re.compile(r"(?<!\.)\.\Z")
 _IDLE_SPACE = re.compile(r"\s+(?!\w)|(?<!\w)\s+")
 # One of two names may have it: a middle initial, or a hyphen (Spider-Man, e-mail, COVID-19, F-16), which is no minus there.
 _OPTIONAL = re.compile(
@@ -313,13 +316,15 @@ class LexicalJudge:
         self, row: Row, references: Sequence[str], text: str, answer: str, extractor: str
     ) -> Label | _Undecided:
         """Return the label where identity, quantities or integers decide; otherwise Math-Verify does."""
+        references = [write_ratios(row.question, reference) for reference in references]
+        text, answer = (write_ratios(row.question, part) for part in (text, answer))
         if len(references) > 1 and _lists_all(references, extraction.extract_final_answer(text) or text):
             return decided(1.0, reason=extractor, raw=text[:_MAX_RAW])
         if extractor in ("last_number", "full_text"):
             # Without a marker: the text itself if it is a formula, else its last list or formula, and only then its last number.
             if extractor == "last_number":
                 answer = extraction.extract_last_number(remove_asides(text)) or text
-            answer = text.strip().rstrip(".") if is_formula(unwrap(text)) else find_expression(text, references) or answer
+            answer = _FULL_STOP.sub("", text.strip()) if is_formula(unwrap(text)) else find_expression(text, references) or answer
         elif extractor == "boxed" and "final_answer" in self.settings.extract:
             # A box of an intermediate result, and an answer stated after it.
             later = extraction.extract_final_answer(text[find_boxes(text)[-1].end :])

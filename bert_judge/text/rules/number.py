@@ -34,6 +34,7 @@ HEDGE = re.compile(
 )
 # A calculation or a formula, of which a number is a part.
 _CALCULATION = re.compile(r"\\[a-z]|[√π^*+=]|\d\s?[/×]\s?\d|\b(?:ln|log|lg|exp|sqrt|sin|cos|tan)\s?\(?\d")
+_FACTORIAL = re.compile(r"\d+!{1,2}")
 _CONCLUSION = re.compile(r"(?s:.*)(?:[=≈]|\b(?:so|therefore|thus|hence|which is|equals)\b)([^=≈]{1,100})\Z", re.IGNORECASE)
 _RANGE = re.compile(
     r"(?:(?:pp?\.?|pages?) )?(?P<between>between |from )?([$€£]?[\d.,]*\d)\s?(?:[-–—]|to|(?P<and>and)|bis|à|until)\s?([$€£]?\d.*)",
@@ -80,6 +81,8 @@ def decide_number(question: str, reference: str, answer: str) -> Decision | None
     equal = compare(question, expected, given, direction_of(answer) if given.value >= 0 else 0)
     # An incorrect answer may follow from the last number of a longer text, or a correct one from another.
     if equal is None or (not equal[1] and (is_conclusion or _FOOTNOTE.search(answer))):
+        return None
+    if not equal[1] and _FACTORIAL.fullmatch(unwrap(answer)):
         return None
     if not equal[1] and expected.value == -given.value and "(" in reference:
         # (2,085) of a table of expenses.
@@ -284,7 +287,9 @@ def _is_rounded(question: str, expected: Quantity, given: Quantity) -> bool | No
     """Return whether the given value rounds to the expected one; None if it is less precise, or the rounding is not asked for."""
     difference = abs(expected.value - given.value)
     largest = max(abs(expected.value), abs(given.value))
-    if difference <= largest * Fraction(1, 10**9):
+    # Numbers that are written out are exact; fractions, and what was converted, are rounded.
+    is_exact = expected.step > 0 and given.step > 0 and not given.is_converted
+    if difference <= (0 if is_exact else largest * Fraction(1, 10**9)):
         return True
     if given.is_converted and difference <= largest / 20:
         return True if difference <= largest / 100 else None

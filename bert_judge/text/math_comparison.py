@@ -1,0 +1,196 @@
+"""Compare an answer of mathematics with references: Math-Verify, and what it does not read.
+
+The library decides about single values. Systems, named values, lists and units are taken apart before (`formula_parts`), names of
+more than one letter become symbols (`formula_symbols`), and literals, bases and primes are compared as text (`latex_forms`). Its
+"equal" counts only if the parsed forms have every symbol of the source, and for a formula its "different" too.
+"""
+
+import logging
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from bert_judge.text.formula_parts import Parts, formula_core, pair_values, read_parts, split_unit, unit_ratio
+from bert_judge.text.formula_symbols import lost_symbols, same_products, unify_symbols
+from bert_judge.text.latex_forms import PAIR, differ_in_notation, is_formula, is_no_number, math_verify_forms, read_literal
+
+# Math-Verify rounds to six decimals; below this, numbers are compared by their ratio.
+SMALL_NUMBER = 1e-3
+# In a longer answer a quotation mark may look like a derivative.
+MAX_NOTATION = 100
+
+# A word, which Math-Verify takes for a product of its letters.
+_WORD = re.compile(r"\\(?:text|mathrm|mbox)\s?\{[A-Za-z ]+\}")
+
+
+class MathResult(NamedTuple):
+    """The result of a comparison.
+
+    Attributes:
+        equal: None if Math-Verify could not decide.
+        reason: explains the result.
+        is_finished: False if the comparison reached a limit of work, memory or time, or crashed.
+    """
+
+    equal: bool | None
+    reason: str | None
+    is_finished: bool = True
+
+
+NO_EXPRESSION = MathResult(None, "no mathematical expression in the answer")
+NO_REFERENCE = MathResult(False, "no reference is a mathematical expression; compared as text")
+OPEN = MathResult(None, "the formulas may be equivalent")
+
+
+class _ResourceErrorHandler(logging.Handler):
+    """Finds resource errors in the debug log of Math-Verify, which returns "not equal" for them."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.DEBUG)
+        self.error_type: type[BaseException] | None = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.exc_info and isinstance(record.exc_info[1], MemoryError | RecursionError):
+            self.error_type = type(record.exc_info[1])
+
+
+class MathComparer:
+    """Compares in this process, without limits; `math_worker` sets them."""
+
+    def __init__(self) -> None:
+        import math_verify
+
+        self._library = math_verify
+        self._resource_errors = _ResourceErrorHandler()
+        logger = logging.getLogger("math_verify")
+        logger.setLevel(logging.DEBUG)
+        logger.propagate = False
+        logger.addHandler(self._resource_errors)
+
+    def compare(self, references: Sequence[str], answer: str) -> MathResult:
+        """Compare with each reference: equal if one is; undecided if one is not decided and none is equal."""
+        self._resource_errors.error_type = None
+        if PAIR.fullmatch(answer) and any("." in reference for reference in references):
+            answer = answer.replace(",", ".")
+        results = []
+        for reference in references:
+            results.append(self._compare(reference, answer))
+            if results[-1].equal:
+                return MathResult(True, None)
+        if error := self._resource_errors.error_type:
+            return MathResult(None, f"Math-Verify gave up: {error.__name__}", is_finished=False)
+        read = [result for result in results if result is not NO_REFERENCE]
+        return next((result for result in read if result.equal is None), read[0]) if read else NO_REFERENCE
+
+    def _compare(self, reference: str, answer: str) -> MathResult:
+        literals = read_literal(reference), read_literal(answer)
+        if None not in literals:
+            return MathResult(literals[0] == literals[1], None)
+        first, second = formula_core(reference), formula_core(answer)
+        is_core = is_formula(first) and is_formula(second)
+        if is_core and is_no_number(first) != is_no_number(second) and not (":" in first and ":" in second):
+            return MathResult(False, None)
+        if _WORD.fullmatch(first) and _WORD.fullmatch(second):
+            return MathResult(first.casefold() == second.casefold(), None)
+        if is_core and (result := self._compare_parts(read_parts(first), read_parts(second), first, second)):
+            return result
+        if is_core:
+            (first, unit), (second, other_unit) = split_unit(first), split_unit(second)
+            if unit and other_unit:
+                ratio = unit_ratio(unit, other_unit)
+                if ratio is None:
+                    return MathResult(None, f"another unit: {other_unit}, {unit}")
+                if not ratio:
+                    return MathResult(False, f"another unit: {other_unit}, {unit}")
+                reference, answer = f"${first}$", f"$({second}) \\cdot {ratio}$" if ratio != "1" else f"${second}$"
+            if (is_same := same_products(first, second)) is not None:
+                return MathResult(is_same, None)
+        return self._compare_values(reference, answer, is_core=is_core)
+
+    def _compare_parts(self, expected: Parts | None, given: Parts | None, reference: str, answer: str) -> MathResult | None:
+        """Compare systems, cases, named values and lists part by part; None: they are none, or Math-Verify reads them."""
+        parts = [part for part in (expected, given) if part]
+        kinds = {part.kind for part in parts}
+        if not parts or "\\pm" in reference + answer:
+            return None
+        if kinds & {"equations", "cases"}:
+            if len(parts) < 2 or len(kinds) > 1:
+                return MathResult(False, None) if "cases" in kinds and len(parts) < 2 else OPEN
+            is_same = self._match(expected.items, given.items) if expected and given else False
+            return MathResult(is_same, None) if is_same or "cases" in kinds else OPEN
+        if any(part.names for part in parts):
+            pairs = pair_values(expected, given) if expected and given else None
+            return self._combine([self._compare(*pair) for pair in pairs]) if pairs else MathResult(False, None)
+        if kinds != {"list"} or len(parts) < 2 or expected is None or given is None:
+            return None
+        has_repetition = any(len(set(part.items)) < len(part.items) for part in parts)
+        is_plain = not any(character in item for part in parts for item in part.items for character in "(=")
+        # Math-Verify reads a list as a set.
+        return MathResult(self._match(expected.items, given.items), None) if has_repetition and is_plain else None
+
+    def _match(self, expected: Sequence[str], given: Sequence[str]) -> bool:
+        """Return whether each item equals another one of the answer, in any order."""
+        remaining = list(given)
+        for item in expected:
+            match = next((other for other in remaining if item == other or self._compare(item, other).equal), None)
+            if match is None:
+                return False
+            remaining.remove(match)
+        return not remaining
+
+    def _combine(self, results: Sequence[MathResult]) -> MathResult:
+        return next((result for verdict in (False, None) for result in results if result.equal is verdict), MathResult(True, None))
+
+    def _compare_values(self, reference: str, answer: str, *, is_core: bool) -> MathResult:
+        forms, count = [*math_verify_forms(reference), *math_verify_forms(answer)], len(math_verify_forms(reference))
+        forms = unify_symbols(forms)
+        gold = self._parse(forms[:count])
+        if not gold:
+            return NO_REFERENCE
+        expressions = self._parse(forms[count:])
+        if not expressions:
+            # LaTeX that Math-Verify cannot read is another formula.
+            return MathResult(False, None) if "\\" in answer and is_formula(answer) else NO_EXPRESSION
+        equal = self._are_equal(reference, gold, answer, expressions)
+        lost = {letter for parsed in (gold, expressions) for letter in self._lost_symbols(parsed)}
+        if lost and (equal or is_core):
+            return MathResult(None, f"Math-Verify does not read {', '.join(sorted(lost))}")
+        return MathResult(equal, None)
+
+    def _are_equal(self, reference: str, gold: list[object], answer: str, expressions: list[object]) -> bool:
+        if len(answer) <= MAX_NOTATION and differ_in_notation(reference, answer):
+            return False
+        # Not symmetric: an equation is simplified on the gold side only, an interval on the side of the answer.
+        equal = self._library.verify(gold, expressions, timeout_seconds=None, allow_set_relation_comp=True)
+        return bool(equal) and not self._differ_as_small_numbers(gold[0], expressions[0])
+
+    def _lost_symbols(self, parsed: Sequence[Any]) -> set[str]:
+        from sympy.core.function import AppliedUndef
+
+        expression, source = parsed[0], parsed[-1]
+        if not isinstance(source, str) or not hasattr(expression, "atoms"):
+            return set()
+        names = [str(atom) for atom in expression.atoms() if not atom.is_number]
+        names += [str(function.func) for function in expression.atoms(AppliedUndef)]
+        return lost_symbols(source, names)
+
+    def _differ_as_small_numbers(self, gold: object, expression: object) -> bool:
+        values = [self._value(number) for number in (gold, expression)]
+        first, second = (value or 0.0 for value in values)
+        largest = max(abs(first), abs(second))
+        return None not in values and 0 < largest < SMALL_NUMBER and abs(first - second) > 0.01 * largest
+
+    def _value(self, expression: object) -> float | None:
+        if not getattr(expression, "is_number", False) or not getattr(expression, "is_real", False):
+            return None
+        value = expression.evalf()  # type: ignore[attr-defined]
+        # sympy 1.14.0 leaves Mod(2, 5, evaluate=False) as it is.
+        return float(value) if value.is_Float or value.is_Rational else None
+
+    def _parse(self, forms: Sequence[str]) -> list[object]:
+        """Return sympy expressions and their source; empty for a text without mathematics."""
+        for form in forms:
+            parsed: list[object] = self._library.parse(form, parsing_timeout=None)
+            if any(not isinstance(expression, str) for expression in parsed):
+                return parsed
+        return []
