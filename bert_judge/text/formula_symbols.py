@@ -15,6 +15,8 @@ _WORDS = re.compile(
     r"\\begin\s?\{array\}\s?\{[^{}]*\}|\b(?:and|or)\b"
     r"|\\(?:text\w*|mathrm|mathbf|mathit|mathbb|mathcal|operatorname|mbox|begin|end)\*?\s*\{[^{}]*\}"
 )
+_PROSE = re.compile(r"(?<![\\A-Za-z{])[A-Za-z]{3,}")
+_FORMULA = re.compile(r"\$[^$]+\$|\\\(.+?\\\)|\\boxed\s?\{.+\}", re.DOTALL)
 # A letter that is no part of a command or of a subscript in words.
 _LETTER = re.compile(rf"{_COMMAND}|([A-Za-z])")
 _DIFFERENTIAL = r"(?:\\mathrm\s?\{\s?d\s?\}|\{\\rm d\}|d|\\partial)\s*"
@@ -53,13 +55,28 @@ def unify_symbols(texts: Sequence[str]) -> list[str]:
 
     texts = [_DERIVATIVE.sub(lambda match: symbol(*match.groups()), text) for text in texts]
     texts = [_ANGLE.sub(lambda match: symbol("angle", match[2], *sorted((match[1], match[3]))), text) for text in texts]
-    both = {letter for text in texts for letter in _letters(text) if letter.isupper() and letter.lower() in _letters(text)}
+    letters = [_letters(_select_formulas(text)) for text in texts]
+    both = {letter for of_text in letters for letter in of_text if letter.isupper() and letter.lower() in of_text}
     if both:
-        texts = [_replace_letters(text, lambda letter: symbol(letter) if letter in both else letter) for text in texts]
-    if any(map(_COMPLEX.search, texts)) and not any(map(_INDEX.search, texts)):
+
+        def rename(formula: str) -> str:
+            return _replace_letters(formula, lambda letter: symbol(letter) if letter in both else letter)
+
+        texts = [_change_formulas(text, rename) for text in texts]
+    formulas = [_select_formulas(text) for text in texts]
+    if any(map(_COMPLEX.search, formulas)) and not any(map(_INDEX.search, formulas)):
         # The capital letter is the imaginary unit, whose power is lost without brackets.
-        texts = [_IMAGINARY.sub("(I)", text) for text in texts]
+        texts = [_change_formulas(text, lambda formula: _IMAGINARY.sub("(I)", formula)) for text in texts]
     return list(texts)
+
+
+def _change_formulas(text: str, change: Callable[[str], str]) -> str:
+    """Change the formulas of a text: all of it, unless it has words."""
+    return _FORMULA.sub(lambda match: change(match[0]), text) if _PROSE.search(_WORDS.sub(" ", text)) else change(text)
+
+
+def _select_formulas(text: str) -> str:
+    return " ".join(_FORMULA.findall(text)) if _PROSE.search(_WORDS.sub(" ", text)) else text
 
 
 def _letters(text: str) -> set[str]:
