@@ -59,8 +59,9 @@ def main() -> int:
     options = parser.parse_args()
     run = config_files.load([CONFIG])
     judge = BERTJudge(options.judge)
-    answers = pd.concat([predict_task(judge, run, rows) for rows in test_answers(run)], ignore_index=True)
-    answers = add_scores(judge, answers)
+    tasks = [predict_task(judge, run, rows) for rows in test_answers(run)]
+    # A table without answers has no types.
+    answers = add_scores(judge, pd.concat([rows for rows in tasks if len(rows)], ignore_index=True))
     answers = answers[answers["is_unseen"] | answers["kind"].isin(KNOWN_KINDS)].reset_index(drop=True)
     files, kinds = measure_files(run, answers[answers["is_unseen"]])
     certain, certain_scores = check_certain(answers)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
+from typer.testing import CliRunner
+
+from bert_judge.cli import app
 from bert_judge.cli.uncertainty import describe_uncertainty, format_range
 from bert_judge.judges.protocol import Label, Row, decided
 from bert_judge.labels.score_file import Tally
@@ -56,3 +60,20 @@ def test_a_range_in_percent() -> None:
     correct = [True] * 8 + [False] * 45 + [True] * 11 + [False] * 36
     assert format_range(accuracy_range(correct, uncertain, uncertain)) == "11.0 to 64.0"
     assert format_range(accuracy_range([True], [False], [True])) == "–"
+
+
+def test_the_judge_in_the_package_does_not_order_models_by_explanations(tmp_path: Path) -> None:
+    """A paraphrase and its opposite are sentences, of which it is never certain; an identical name is decided by a rule."""
+    paraphrase, opposite = "Because hardly any of the electricity is wasted as heat", "They turn most of the electricity into heat"
+    answers = [(EXPLANATION, paraphrase, "small"), (EXPLANATION, opposite, "large"), (NAME, NAME, "small"), (NAME, NAME, "large")]
+    with (tmp_path / "answers.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("question", "reference", "answer", "model"), *(("Why?", *row) for row in answers)])
+    done = CliRunner().invoke(app, ["score", str(tmp_path / "answers.csv")])
+    assert done.exit_code == 0, done.output
+    with (tmp_path / "answers.scored.csv").open(encoding="utf-8", newline="") as file:
+        assert [row["certain"] for row in csv.DictReader(file)] == ["False", "False", "True", "True"]
+    lines = " ".join(done.output.split())
+    assert "warning: general: 50% of the verdicts are uncertain, most of them on sentences" in lines
+    assert "warning: general: the ranges of the two models overlap" in lines
+    single = CliRunner().invoke(app, ["predict", opposite, "--reference", EXPLANATION])
+    assert single.output.strip().endswith(", uncertain")
