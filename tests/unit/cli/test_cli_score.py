@@ -351,7 +351,10 @@ def test_the_policy_is_the_users(tmp_path: Path) -> None:
         [scored] = read(tmp_path / "a.scored.csv")
         scores[policy] = float(scored["score"])
         one = run("predict", scored["candidate"], "-r", reference, "-q", scored["question"], "--policy", policy)
-        assert one.stdout == f"{scored['verdict']} {scores[policy]:.3f}\n"
+        # Certain verdicts were measured under the policy strict only.
+        assert scored["certain"] == {"strict": "False", "lenient": ""}[policy]
+        uncertain = ", uncertain" if scored["certain"] == "False" else ""
+        assert one.stdout == f"{scored['verdict']} {scores[policy]:.3f}{uncertain}\n"
     offset = BERTJudge().checkpoint.metadata.partial_offset
     assert logit(scores["lenient"]) - logit(scores["strict"]) == pytest.approx(offset, abs=1e-4)
     (tmp_path / "a.scored.csv").unlink()
@@ -598,7 +601,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
 
 def test_predict_answers_one_line() -> None:
     result = run("predict", "It is Paris.", "-r", "Lyon", "-r", "Paris", "-q", "Capital of France?")
-    assert result.exit_code == 0 and re.fullmatch(r"correct 0\.9\d{2}\n", result.stdout), result.output
+    assert result.exit_code == 0 and re.fullmatch(r"correct 0\.9\d{2}, uncertain\n", result.stdout), result.output
     assert run("predict", "Rome", "-r", "Paris", "-j", "contains", "-j", "exact_match").stdout == (
         "contains: incorrect 0.000\nexact_match: incorrect 0.000\n"
     )
