@@ -199,12 +199,13 @@ class _Run(FileRun):
         """Reject a file with too few labelled questions or answers, or with equal labels only."""
         split_point = self.plan.task_spec(TRAIN)["part"]["question_split"][1]
         is_test = rows["question"].map(lambda question: question_point(question) >= split_point).astype(bool)
-        if num_seen := int((is_test & is_seen(rows, self.start)).sum()):
+        is_leaked = is_test & is_seen(rows, self.start)
+        if is_leaked.any():
             log.info(
                 "%s: %d of %d held-out answers were used to train %s, and measure nothing",
-                *(self.file, num_seen, is_test.sum(), self.start),
+                *(self.file, is_leaked.sum(), is_test.sum(), self.start),
             )
-            rows, is_test = (values[~(is_test & is_seen(rows, self.start))] for values in (rows, is_test))
+            rows, is_test = rows[~is_leaked], is_test[~is_leaked]
         questions, test_questions = rows["question"].nunique(), rows.loc[is_test, "question"].nunique()
         if min(test_questions, questions - test_questions) < MIN_QUESTIONS:
             raise InputError(

@@ -78,7 +78,7 @@ class TextReader:
 
     @cached_property
     def _long_word(self) -> re.Pattern[str]:
-        return re.compile(rf"\S{{{self._longest_word + 1}}}")
+        return re.compile(rf"\S{{{cast(int, self._longest_word) + 1}}}")
 
     def _may_lose(self, text: str) -> bool:
         characters = set(text)
@@ -90,9 +90,9 @@ class TextReader:
         return any(map(self._is_lossy.__getitem__, characters)) or (is_long and bool(self._long_word.search(text)))
 
     def _describe(self, text: str, encoding: Encoding) -> ReadText:
-        positions_by_word: dict[int, list[int]] = {}
-        for position, word in enumerate(encoding.word_ids):
-            positions_by_word.setdefault(cast(int, word), []).append(position)
+        positions_by_word: dict[int | None, list[int]] = {}
+        for position, number in enumerate(encoding.word_ids):
+            positions_by_word.setdefault(number, []).append(position)
         words = {}
         for positions in positions_by_word.values():
             start, end = encoding.offsets[positions[0]][0], encoding.offsets[positions[-1]][1]

@@ -121,8 +121,8 @@ def model_pairs_table(groups: Groups, judges: Sequence[str]) -> pd.DataFrame:
         matrix = AnswerMatrix.from_frame(frame)
         answered = matrix.fill(np.ones(len(frame)))
         for judge in judges:
-            verdicts = (matrix.fill(values(frame, judge)) for values in (is_correct, is_uncertain))
-            pairs = mark_significant(_compare_pairs(matrix, *verdicts, answered))
+            correct, uncertain = (matrix.fill(values(frame, judge)) for values in (is_correct, is_uncertain))
+            pairs = mark_significant(_compare_pairs(matrix, correct, uncertain, answered))
             rows += [{"level": level, "task": group, "judge": judge, **pair} for pair in pairs]
     return pd.DataFrame(rows, columns=tables.MODEL_PAIRS.names)
 

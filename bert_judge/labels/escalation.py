@@ -113,22 +113,22 @@ def judge_inputs(
         open_rows = [row for row in _judged(inputs, labels) if not is_certain(row.label, confidence)]
         answers = judge_rows(member, [row.row for row in open_rows], store=store_of(member.name), on_progress=on_progress)
         for row, answer in zip(open_rows, answers, strict=True):
-            labels[row.index] = combine(row.label, answer, member.name) if answer else row.label
+            labels[row.position] = combine(row.label, answer, member.name) if answer else row.label
     judged = [(row, is_certain(row.label, cascade.confidences[-1])) for row in _judged(inputs, labels)]
     limits = {True: cascade.selection.certain, False: cascade.selection.uncertain}
     asked = [row for row, certain in judged if draw_number(row.row) <= limits[certain]]
     replies = _ask(cascade.served, [row.row for row in asked], on_progress)
-    seconds = {row.index: reply for row, reply in zip(asked, replies, strict=True)}
+    seconds = {row.position: reply for row, reply in zip(asked, replies, strict=True)}
     for row, certain in judged:
-        second = seconds.get(row.index)
+        second = seconds.get(row.position)
         cascade.records.append(_record(row.row, row.label, second, certain=certain))
         if second is not None and not certain:
-            labels[row.index] = combine(row.label, second, cascade.served.name)
+            labels[row.position] = combine(row.label, second, cascade.served.name)
     return labels
 
 
 class _JudgedRow(NamedTuple):
-    index: int
+    position: int
     row: Row
     label: Label
 

@@ -223,8 +223,8 @@ class OpenAIGenerator:
                 if completion is not None and completion.text in (PROBE.choices or ()):
                     self.features = replace(self.features, has_logprobs=completion.choice_probabilities is not None)
                     break
+            assert self.features is not None
             log.info("%s at %s: %s", self.name, self.settings["base_url"], self.features.describe())
-        assert self.features is not None
         return self.features
 
     def _probe(self) -> Completion | None:

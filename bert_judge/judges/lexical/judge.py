@@ -202,7 +202,9 @@ class LexicalJudge:
         decision = self._decide_by_content(reading.row.question, reading.references, reading.text)
         if decision is None:
             return None
-        return decided(float(decision.correct), reason=decision.reason, raw=reading.text[:_MAX_RAW], decided_by=decision.module)
+        return decided(
+            float(bool(decision.correct)), reason=decision.reason, raw=reading.text[:_MAX_RAW], decided_by=decision.module
+        )
 
     def _reject_missing_answer(self, reading: _Reading) -> Label | None:
         """Leave "Let me see." undecided where a format is required; the steps behind this one compare what was extracted."""
