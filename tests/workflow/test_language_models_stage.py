@@ -26,7 +26,7 @@ def tuned(finished: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Work
     (run.folder / "people.jsonl").write_text("\n".join(map(json.dumps, LINES)), "utf-8")
     config = run.config
     [dataset] = config["datasets"]
-    config["imports"] = {"people": {"path": str(run.folder / "people.jsonl")}}
+    config["imports"] = {"people": {"path": "people.jsonl"}}
     config["judges"]["tuned"] = {"kind": "llm", "dataset": dataset, "base": base, "training": TRAINING}
     config["judges"]["tuned_pairs"] = {"kind": "pairwise", "pairs": "learn", "base": base, "training": TRAINING}
     config["pairs"] = {

@@ -26,7 +26,7 @@ def with_pairs(run: Workspace, backbone: Path) -> Workspace:
     (run.folder / "people.jsonl").write_text("\n".join(map(json.dumps, LINES)), "utf-8")
     config = run.config
     training = {"epochs": 1, "batch_size": 4}
-    config["imports"] = {"people": {"path": str(run.folder / "people.jsonl")}}
+    config["imports"] = {"people": {"path": "people.jsonl"}}
     config["judges"]["better"] = {"kind": "pairwise", "pairs": "learn", "backbone": str(backbone), "training": training}
     config["pairs"] = {
         "learn": {"tasks": ["mini_train"], "gold": "truth", "models": ["solid", "weak"]},

@@ -31,7 +31,7 @@ def ranked(finished: Workspace, tmp_path_factory: pytest.TempPathFactory) -> Wor
     run = finished.copy(tmp_path_factory.mktemp("ranks") / "run")
     (run.folder / "people.jsonl").write_text("\n".join(map(json.dumps, LINES)), "utf-8")
     config = run.config
-    config["imports"] = {"people": {"path": str(run.folder / "people.jsonl")}}
+    config["imports"] = {"people": {"path": "people.jsonl"}}
     config["judges"]["longer"] = {"kind": "pairwise", "rule": "longer"}
     config["judges"]["drawn"] = {"kind": "pairwise", "rule": "random", "seed": 1}
     config["pairs"] = {
