@@ -333,9 +333,11 @@ class LexicalJudge:
             if later and is_formula(later) and re.search(r"\d", later):
                 answer, extractor = later, "final_answer"
         stated = answer if extractor in ("final_answer", "boxed") else text
+        # Of several boxes in a reference, `references` has the last one: "\boxed{1} papers and \boxed{2} bins".
+        is_single = not any(len(find_boxes(reference)) > 1 for reference in row.references)
         decisions = [
             decide_code(row.question, reference, stated) or decide_number(row.question, reference, stated)
-            for reference in references
+            for reference in (references if is_single else ())
         ]
         if decisions and (any(decision and decision.correct for decision in decisions) or all(decisions)):
             is_correct = any(decision and decision.correct for decision in decisions)
