@@ -313,11 +313,11 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     # files
     "missing file": (
         {"imports/one/path": "three.csv"},
-        "imports.one.path: {folder}/three.csv: no such file; fix the path or the data folder",
+        "imports.one.path: three.csv: no such file; fix the path or the data folder",
     ),
     "folder for a file": (
         {"imports/one/path": "folder.csv"},
-        "imports.one.path: {folder}/folder.csv: is a folder; name a file in it",
+        "imports.one.path: folder.csv: is a folder; name a file in it",
     ),
     "unset variable": (
         {"data": "$BERT_JUDGE_DATA"},
@@ -339,11 +339,11 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "task file that does not run": ({"task_files": ["breaks.py"]}, "task_files: breaks.py: ZeroDivisionError: division by zero"),
     "filter that nothing passes": (
         {"imports/one/where": {"split": "c"}},
-        "imports.one: {folder}/one.csv: no row is left where 'split' is 'c'",
+        "imports.one: one.csv: no row is left where 'split' is 'c'",
     ),
     "column that is not there": (
         {"imports/one/columns": {"model": "system"}},
-        "imports.one: {folder}/one.csv: no column 'system' for the model; available: ",
+        "imports.one: one.csv: no column 'system' for the model; available: ",
     ),
     "model that is not in its file": (
         {"models/bing/model_name": "Bing"},
