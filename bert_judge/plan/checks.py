@@ -42,7 +42,7 @@ def check_paths(raw: Mapping[str, Any]) -> list[str]:
     data = raw.get("data")
     if isinstance(data, str) and not Path(data).is_dir():
         # All files in this folder share the problem.
-        remaining = [(where, path) for where, path in paths if not path.is_relative_to(data)]
+        remaining = [(where, path) for where, path in paths if not path.absolute().is_relative_to(data)]
         if len(remaining) < len(paths):
             variable = re.search(r"\$\{?(\w+)", data)
             problem = f"the environment variable {variable[1]} is not set" if variable else f"{data}: no such folder"

@@ -233,9 +233,10 @@ def test_gold_ranks_the_models_whose_answers_it_decided(invalid, judge):
 
 
 def test_headline_is_that_of_the_better_trained_judge(tmp_path):
+    # Gold has decided too few answers to rank the models itself.
     files = [
-        write_scores(tmp_path, "large", "sums", {"gold": "cccci", "first": "iiiii", "second": "cccci"}),
-        write_scores(tmp_path, "small", "sums", {"gold": "iiiic", "first": "ccccc", "second": "iiiic"}),
+        write_scores(tmp_path, "large", "sums", {"gold": "ccccx", "first": "iiiii", "second": "cccci"}),
+        write_scores(tmp_path, "small", "sums", {"gold": "iiiix", "first": "ccccc", "second": "iiiic"}),
     ]
     spec = {"judges": ["gold", "first", "second"], "trained": ["first", "second"], "kinds": {}}
     assert "judged by second" in read(run(tmp_path, files, **spec)).text
