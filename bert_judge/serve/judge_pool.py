@@ -143,11 +143,16 @@ def select_judges(
 def _named_judges(names: Sequence[str], results: Path) -> list[JudgeReference]:
     trained = judge_loading.trained_judges(results / "judges")
     served = dict.fromkeys(names or [judge_loading.GENERAL, *trained, *judge_loading.RULES])
+    # First by the names alone: a judge that is not here would be looked for on the hub.
+    _check_distinct([Path(name).expanduser().resolve().name for name in served if ":" not in name])
     references = [judge_loading.find_cascade(name, results) for name in served]
-    names = [reference.name for reference in references]
+    _check_distinct([reference.name for reference in references])
+    return references
+
+
+def _check_distinct(names: Sequence[str]) -> None:
     if repeated := [name for name in names if names.count(name) > 1]:
         raise InputError(f"--judge: two judges are called {repeated[0]!r}; serve them on two ports")
-    return references
 
 
 def _configured_judges(names: Sequence[str], files: Sequence[Path], results: Path) -> list[JudgeReference]:

@@ -27,7 +27,7 @@ def test_an_edited_prompt_relabels_what_it_labelled(run: Workspace, tmp_path: Pa
         config["judges"]["prompted"] = {"kind": "llm", "model": model, "reasoning": False}
         run.configure(config)
         run.done(*TARGETS)
-        assert first_sentence in server.seen[0]["messages"][-1]["content"]
+        assert any(first_sentence in body["messages"][-1]["content"] for body in server.seen)
     library = edited_library(tmp_path / "edited", "judges/llm/prompts.yaml", "# Prompts", "# The prompts")
     assert run.planned_with(library, *TARGETS) == set()
     edited_library(library, "judges/llm/prompts.yaml", first_sentence, f"Read every word. {first_sentence}")

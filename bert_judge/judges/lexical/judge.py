@@ -21,6 +21,7 @@ from bert_judge.text.extraction import is_same_text, names_another_unit, unwrap
 from bert_judge.text.formula_notation import write_ratios
 from bert_judge.text.latex import find_boxes
 from bert_judge.text.latex_forms import (
+    PAIR,
     find_expression,
     has_formulas,
     is_formula,
@@ -333,11 +334,11 @@ class LexicalJudge:
             if later and is_formula(later) and re.search(r"\d", later):
                 answer, extractor = later, "final_answer"
         stated = answer if extractor in ("final_answer", "boxed") else text
-        # Of several boxes in a reference, `references` has the last one: "\boxed{1} papers and \boxed{2} bins".
-        is_single = not any(len(find_boxes(reference)) > 1 for reference in row.references)
+        # Of several boxes in a reference, `references` has the last: "\boxed{1} papers and \boxed{2} bins". And 2,3 may be two numbers.
+        is_list = any(len(find_boxes(reference)) > 1 or PAIR.fullmatch(reference) for reference in row.references)
         decisions = [
             decide_code(row.question, reference, stated) or decide_number(row.question, reference, stated)
-            for reference in (references if is_single else ())
+            for reference in (() if is_list else references)
         ]
         if decisions and (any(decision and decision.correct for decision in decisions) or all(decisions)):
             is_correct = any(decision and decision.correct for decision in decisions)

@@ -12,6 +12,7 @@ from helpers import tiny_models
 from helpers.chat_server import ChatServer, serving
 from helpers.commands import read, run, write
 
+from bert_judge.candidates.generators.server_features import PROBE
 from bert_judge.importers import column_names
 
 ROWS: list[dict[str, Any]] = [
@@ -49,8 +50,10 @@ def test_a_model_behind_a_server_labels_a_file(answers: Path, tmp_path: Path, se
     assert [row["label_verdict"] for row in after] == ["correct", "correct", "incorrect"]
     assert [row["label_score"] for row in after] == ["1.0", "1.0", "0.0"] and after[2]["label_reason"] == "empty answer"
     # An empty answer needs no model; and nothing is asked twice.
-    assert len(server.seen) == 2 and server.seen[0]["model"] == "big"
-    assert run(*command, "--force").exit_code == 0 and len(server.seen) == 2
+    questions = [body for body in server.seen if body["messages"][-1]["content"] != PROBE.prompt]
+    assert len(questions) == 2 and questions[0]["model"] == "big"
+    num_requests = len(server.seen)
+    assert run(*command, "--force").exit_code == 0 and len(server.seen) == num_requests
     found = column_names.detect_columns(answers, list(after[0]), {}, ("label",), with_label=True)
     assert found["label"] == "label_score"
 

@@ -13,6 +13,7 @@ from helpers.commands import run, write
 
 from bert_judge.judges import registry
 from bert_judge.judges.protocol import Label, Row, decided
+from bert_judge.labels.judge_loading import JudgeReference
 from bert_judge.serve.judge_pool import select_judges
 from bert_judge.serve.limits import Limits, Metrics
 from bert_judge.tables.readers.rows import open_rows
@@ -49,6 +50,8 @@ def judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LengthJudge:
     monkeypatch.chdir(tmp_path)
     kind, judge = registry.find("llm"), LengthJudge()
     monkeypatch.setattr(type(kind), "load", lambda *_: judge)
+    # It stands for a language model, and there is no server to probe.
+    monkeypatch.setattr(JudgeReference, "is_served", False)
     model = {"generator": "openai", "model": "m"}
     judges = {"graded": {"kind": "llm", "model": model, "aspects": ["length"]}, "compared": {"kind": "llm", "model": model}}
     Path("j.yaml").write_text(json.dumps({"judges": judges}), "utf-8")

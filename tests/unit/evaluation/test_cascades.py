@@ -42,6 +42,7 @@ def run(folder: Path, gold: str = GOLD, spec: dict[str, Any] = SPEC, deciders: l
             score=[SCORE[v] for v in DEAR],
             raw=None,
             truncated=False,
+            certain=None,
         )
         labels.append(folder / f"labels-{task}.parquet")
         tables.write(
