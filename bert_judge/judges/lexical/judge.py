@@ -334,7 +334,7 @@ class LexicalJudge:
             if later and is_formula(later) and re.search(r"\d", later):
                 answer, extractor = later, "final_answer"
         stated = answer if extractor in ("final_answer", "boxed") else text
-        # Of several boxes in a reference, `references` has the last: "\boxed{1} papers and \boxed{2} bins". And 2,3 may be two numbers.
+        # `references` has the last of several boxes, as in "\boxed{1} papers and \boxed{2} bins"; and 2,3 may be two numbers.
         is_list = any(len(find_boxes(reference)) > 1 or PAIR.fullmatch(reference) for reference in row.references)
         decisions = [
             decide_code(row.question, reference, stated) or decide_number(row.question, reference, stated)
