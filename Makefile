@@ -33,7 +33,7 @@ HALF := $(shell echo $$(( ($(CORES) + 1) / 2 )))
 LONG := generate_candidates_hf train_judge
 
 demo: $(INSTALLED)-demo $(INSTALLED)-smollm2
-	@echo "==> Running the demo on $(CORES) cores: a small real model and simulated ones, offline, about five minutes the first time"
+	@echo "==> Running the demo on $(CORES) cores: a small real model and simulated ones, offline, five to nine minutes the first time"
 	@$(BIN)/snakemake --cores $(CORES) --resources gpu=2 --set-threads $(LONG:%=%=$(HALF)) --prioritize $(LONG)
 	@echo "==> Score tables: results/scores/    Report: results/report.html (open it in a browser)"
 
