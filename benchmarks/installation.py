@@ -6,8 +6,8 @@ Builds the wheel, installs it into an empty environment (`pip install --no-compi
 and megabytes, without pip and setuptools, which every environment has, and processor seconds and peak memory of `--help` and of the
 first verdict on a file with one row that the encoder reads. It scores the example, and serves one request. With BERT_JUDGE_DATA, it
 compares scores in float32 and the verdicts of the automatic choice with those of torch in float32, on 3,000 rows of five files, in
-the environment that runs this script. Exits with code 1 if packages or megabytes exceed their limit; seconds and memory depend on the
-processor, so they stand next to those of `import pandas` and exceed nothing.
+the environment that runs this script. Exits with code 1 if packages or megabytes exceed their limit; seconds and memory depend on
+the processor, and are printed beside those of `import pandas`.
 """
 
 from __future__ import annotations
