@@ -3,6 +3,7 @@
 A command's module is imported when the command runs, so `--help` and bad input respond at once.
 """
 
+import signal
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -44,6 +45,9 @@ GROUPS = {
 }
 COMMANDS = {name: (function, line, group) for group, names in GROUPS.items() for name, (function, line) in names.items()}
 
+# Commands that keep finished work when they are interrupted.
+RESUMED = ("score", "label", "train", "generate", "run", "audit")
+
 
 class _LazyCommand(TyperCommand):
     """A name and a help line; replaced by the command of its module when it runs."""
@@ -62,7 +66,7 @@ class _LazyCommand(TyperCommand):
 
 
 class _Group(TyperGroup):
-    """Print bad input as lines on stderr and exit with code 1, instead of a traceback."""
+    """Print bad input as lines on stderr and exit with code 1, instead of a traceback; Ctrl-C with code 130."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(COMMANDS)
@@ -79,15 +83,19 @@ class _Group(TyperGroup):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
+        code = 1
         try:
             return super().invoke(ctx)
         except InputError as error:
             lines: list[str] = str(error).splitlines()
-            cause: Exception = error
+            cause: BaseException = error
         except ModuleNotFoundError as error:
             if (line := describe_missing(error.name)) is None:
                 raise
             lines, cause = [line], error
+        except KeyboardInterrupt as error:
+            remedy = "; repeat the command to continue" if ctx.invoked_subcommand in RESUMED else ""
+            lines, cause, code = [f"interrupted{remedy}"], error, 128 + signal.SIGINT
         except OSError as error:
             # A full disk or a folder without permission is no bug; a broken pipe has no file name.
             if error.filename is None:
@@ -95,7 +103,7 @@ class _Group(TyperGroup):
             lines, cause = [f"{error.filename}: {error.strerror}"], error
         for line in lines:
             typer.echo(f"error: {escape_controls(line)}", err=True)
-        raise typer.Exit(1) from cause
+        raise typer.Exit(code) from cause
 
 
 app = typer.Typer(

@@ -15,7 +15,7 @@ from bert_judge.assets.prepare import GENERAL
 from bert_judge.cli import options
 from bert_judge.cli.terminal import log
 from bert_judge.config import files as config_files
-from bert_judge.importers.column_names import column_option
+from bert_judge.importers.column_names import IDS, column_option
 from bert_judge.labels.judge_loading import JudgeReference, find_judge
 from bert_judge.labels.server_judges import is_server_name
 from bert_judge.runtime.errors import InputError
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from bert_judge.plan import Plan
 
 RUN_FOLDER = Path("results/audit")
+# Folder of the verdicts on a file in that of its audit: the next call judges only new answers.
+VERDICTS = ".verdicts"
 
 
 def audit(
@@ -105,6 +107,12 @@ def _audit_file(
     annotator: JudgeReference | None,
 ) -> None:
     """Judge the answers of a file, draw a sheet, and correct the accuracies with the filled sheets, or with a model's verdicts."""
+    for sheet in sheets:
+        if not sheet.is_file():
+            raise InputError(f"--labels {sheet}: no such file; fill {folder / 'sheet.html'} and save it there")
+        if sheet.resolve().parent == folder.resolve():
+            raise InputError(f"--labels {sheet}: every round overwrites files in that folder; keep labels in another")
+    # Only now: they load most of the program.
     from bert_judge.cli import configurations
     from bert_judge.cli.model_labels import fill_sheet, label_file
     from bert_judge.evaluation.audit.corrected import SCHEMAS, build_corrected
@@ -114,11 +122,6 @@ def _audit_file(
     from bert_judge.runtime import resume
     from bert_judge.tables.readers.rows import open_rows
 
-    for sheet in sheets:
-        if not sheet.is_file():
-            raise InputError(f"--labels {sheet}: no such file; fill {folder / 'sheet.html'} and save it there")
-        if sheet.resolve().parent == folder.resolve():
-            raise InputError(f"--labels {sheet}: every round overwrites files in that folder; keep labels in another")
     rows = open_rows(file)
     columns = options.find_columns(rows, named_columns, ("question", "references", "candidate"), optional=("model",))
     options.drop_ambiguous_models(rows, columns)
@@ -136,8 +139,10 @@ def _audit_file(
     with tables.exclusive(folder):
         run = configurations.FileRun(planned, work)
         run.build_answers(task)
+        # A server's replies are stored where every command finds them.
+        store = None if judge.is_served else folder / VERDICTS
         with closing(judge.load()) as loaded:
-            run.apply_judge(loaded.judge, judge.name, task)
+            run.apply_judge(loaded.judge, judge.name, task, store)
         run.build_scores(task)
         scores = run.paths("scores", task)
         if annotator is not None:
@@ -154,7 +159,15 @@ def _audit_file(
             # Tables of an earlier audit with labels.
             for name in SCHEMAS:
                 (folder / f"{name}.parquet").unlink(missing_ok=True)
-        write_sheet(planned.audit_spec(), scores=scores, labels=sheets, sheet=folder / "sheet.csv", page=folder / "sheet.html")
+        ids = next((name for name in IDS if name in rows.columns and name not in columns.values()), None)
+        write_sheet(
+            planned.audit_spec(),
+            scores=scores,
+            labels=sheets,
+            sheet=folder / "sheet.csv",
+            page=folder / "sheet.html",
+            find_ids=lambda keys: {} if ids is None else run.find_ids(task, ids, set(keys)),
+        )
         resume.clear(work)
 
 

@@ -1,11 +1,13 @@
 """Small runs: their configurations, which `bert-judge check` and Snakemake accept too, and their stages."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from bert_judge.candidates.stage import import_candidates
 from bert_judge.evaluation.score_tables import build_scores
+from bert_judge.importers.files import read_task_rows
 from bert_judge.judges.protocol import Judge
 from bert_judge.labels.judge_loading import DEFAULT_RULE, RULES
 from bert_judge.labels.stage import label_table
@@ -177,11 +179,12 @@ class FileRun:
             spec = self.plan.candidates_spec(model, task)
             import_candidates(spec, self.path("task", task), self.file, self.path("answers", task, model))
 
-    def apply_judge(self, judge: Judge, name: str, task: str) -> None:
-        """Write the labels of a judge on the answers of every model to a task."""
+    def apply_judge(self, judge: Judge, name: str, task: str, store: Path | None = None) -> None:
+        """Write the labels of a judge on the answers of every model to a task; `store` keeps them for later calls."""
         for model in self.plan.models:
             answers, labels = self.path("answers", task, model), self.path(name, task, model)
-            label_table(self.plan.labels_spec(name, model, task), answers, labels, judge)
+            folder = None if store is None else store / model
+            label_table(self.plan.labels_spec(name, model, task), answers, labels, judge, work_folder=folder, keep=True)
 
     def build_scores(self, task: str) -> None:
         """Join the answers of every model to a task with the labels of all judges."""
@@ -189,3 +192,21 @@ class FileRun:
             labels = {name: self.path(name, task, model) for name in self.plan.config.scorers}
             answers, scores = self.path("answers", task, model), self.path("scores", task, model)
             build_scores(self.plan.scores_spec(model, task), answers, labels, scores)
+
+    def find_ids(self, task: str, column: str, keys: Collection[tuple[str, str, str, int]]) -> dict[tuple[str, str, str, int], str]:
+        """Return (model, task, sample_id, attempt) → id of some answers in a column of the file.
+
+        Nothing if an id contains the name of a model, since annotators see it.
+        """
+        ids = {}
+        for model in {key[0] for key in keys}:
+            spec = self.plan.candidates_spec(model, task)
+            columns = {**spec["import"]["columns"], "source_id": column}
+            spec = {**spec, "import": {**spec["import"], "columns": columns}}
+            rows = read_task_rows(spec, self.file, ["candidate", "source_id"], model=spec["settings"]["model_name"])
+            for sample_id, attempt, source_id in zip(rows["sample_id"], rows["attempt"], rows["source_id"], strict=True):
+                if (key := (model, task, sample_id, int(attempt))) in keys:
+                    ids[key] = source_id
+        # A name among other words: an underscore parts words too.
+        name = re.compile(rf"(?<![^\W_])({'|'.join(map(re.escape, self.plan.models))})(?![^\W_])", re.IGNORECASE)
+        return {} if any(map(name.search, ids.values())) else ids

@@ -28,7 +28,8 @@ from bert_judge.cli.options import (
 )
 from bert_judge.cli.terminal import echo, format_percent, log, progress, refuse_module
 from bert_judge.runtime import resume
-from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.errors import InputError, describe_missing
+from bert_judge.runtime.hardware import has_torch
 from bert_judge.runtime.logs import disable_progress_bars
 from bert_judge.tables.readers.rows import open_rows
 
@@ -119,6 +120,8 @@ def train(
     if show_config:
         echo(yaml.safe_dump(raw, sort_keys=False, allow_unicode=True), nl=False)
         return
+    if not recalibrate and not has_torch():
+        raise InputError(describe_missing("torch") or "")
     log("; ".join(f"{role}: {column!r}" for role, column in columns.items()))
     disable_progress_bars()
     from bert_judge.labels.score_file import work_folder

@@ -27,6 +27,8 @@ from bert_judge.tables.readers.values import get_cell
 
 log = logging.getLogger(__name__)
 
+# Usual names of a column of ids, the best first.
+IDS = ("id", "sample_id", "doc_id", "custom_id", "question_id")
 # Columns that every file of answers needs.
 REQUIRED = ("references", "candidate")
 # If several columns may have one of these roles, the first is taken, and no file is refused.

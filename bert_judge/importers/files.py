@@ -45,6 +45,8 @@ PARSERS: Parsers = {
     "rationale": _parse_name,
     "choices": lambda cell: list(parsed.texts) if (parsed := options.parse_option_cell(cell)) else None,
     "id": lambda cell: values.parse_required_text(cell).strip(),
+    # The same, where it need not be unique or filled.
+    "source_id": lambda cell: values.parse_text(cell).strip(),
     "aspect": lambda cell: values.parse_required_text(cell).strip(),
 }
 TEXT_COLUMNS = set(PARSERS) - {"label"}

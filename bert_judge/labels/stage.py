@@ -49,6 +49,7 @@ def label_table(
     judge: Judge,
     *,
     work_folder: str | Path | None = None,
+    keep: bool = False,
     shard_rows: int = SHARD_ROWS,
 ) -> None:
     """Label every answer of a candidate table, without its reasoning.
@@ -59,6 +60,7 @@ def label_table(
         spec: `Plan.labels_spec`.
         work_folder: keeps finished labels until the table is written, those of other jobs included (`prelabel_tables`); None: a
             killed job starts again. A label is reused only if spec, revisions of the judge and answer are the same.
+        keep: leave the labels in that folder, for a later call; otherwise they are deleted once the table is written.
         shard_rows: labels per file of the work folder, the most that a kill can lose.
 
     Raises:
@@ -67,7 +69,7 @@ def label_table(
     """
     frames = _label_frames(spec, candidates, judge, work_folder, shard_rows=shard_rows)
     _write(frames, output, tables.LABELS, spec, judge=judge, subject=f"{spec['model']}, {spec['task']}")
-    if work_folder is not None:
+    if work_folder is not None and not keep:
         resume.clear(work_folder)
 
 

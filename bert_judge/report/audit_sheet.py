@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,42 +20,56 @@ from bert_judge.evaluation.audit import sampling
 from bert_judge.evaluation.audit.sampling import LABEL, UNLABELLED, VERDICTS, attach_labels, read_labels
 from bert_judge.report import format
 from bert_judge.report.format import display_text, escape_formula
+from bert_judge.tables.readers.values import display_texts
 
 # Nearly the capacity of a spreadsheet cell (32,767 characters), and more than most people read.
 HEAD, TAIL = 16_000, 12_000
 log = logging.getLogger(__name__)
+# (model, task, sample_id, attempt) of an answer.
+Key = tuple[str, str, str, int]
 
 
 class SheetRow(NamedTuple):
-    """One answer on the sheet."""
+    """One answer on the sheet; `source_id` is its id in the user's file."""
 
     id: str
     rate: float
     question: str
     references: list[str]
     candidate: str
+    source_id: str = ""
 
     def displayed(self) -> SheetRow:
         """Return the row with texts cut to the size of a spreadsheet cell."""
         question, candidate, *references = (
             display_text(text, HEAD, TAIL) for text in (self.question, self.candidate, *self.references)
         )
-        return self._replace(question=question, references=references, candidate=candidate)
+        return self._replace(question=question, references=display_texts(references), candidate=candidate)
 
 
-def write_sheet(spec: Mapping[str, Any], *, scores: Sequence[Path], labels: Sequence[Path], sheet: Path, page: Path) -> None:
+def write_sheet(
+    spec: Mapping[str, Any],
+    *,
+    scores: Sequence[Path],
+    labels: Sequence[Path],
+    sheet: Path,
+    page: Path,
+    find_ids: Callable[[Collection[Key]], Mapping[Key, str]] = lambda keys: {},
+) -> None:
     """Draw the next answers to label and write both forms of the sheet.
 
     Args:
         spec: see `Plan.audit_spec`.
         labels: sheets that were filled in; their answers are left out.
-        sheet: CSV file with `id`, `rate` (`sampling`), `question`, `references`, `candidate`, and an empty `verdict`.
+        sheet: CSV file with `id`, `rate` (`sampling`), `question`, `references`, `candidate`, an empty `verdict`, and, if there is
+            any, `source_id`.
         page: HTML file, which saves a CSV file with `id`, `rate` and `verdict`.
+        find_ids: returns the ids of answers in the user's file.
 
     Raises:
         InputError: a file is no score table, or lacks the judge, or a filled sheet is invalid.
     """
-    rows = sample_rows(spec, scores, labels)
+    rows = sample_rows(spec, scores, labels, find_ids)
     with tables.atomic(sheet) as temporary:
         write_csv(rows, temporary)
     with tables.atomic(page) as temporary:
@@ -63,8 +77,13 @@ def write_sheet(spec: Mapping[str, Any], *, scores: Sequence[Path], labels: Sequ
     log.info("%s, %s: %d answers sampled from %d score tables", sheet, page, len(rows), len(scores))
 
 
-def sample_rows(spec: Mapping[str, Any], scores: Sequence[Path], labels: Sequence[Path] = ()) -> list[SheetRow]:
-    """Return the next answers to label with their texts, in the order of their labels."""
+def sample_rows(
+    spec: Mapping[str, Any],
+    scores: Sequence[Path],
+    labels: Sequence[Path] = (),
+    find_ids: Callable[[Collection[Key]], Mapping[Key, str]] = lambda keys: {},
+) -> list[SheetRow]:
+    """Return the next answers to label with their texts, in the order of their labels; `find_ids` as in `write_sheet`."""
     verdicts = score_tables.load_verdicts(scores, [spec["judge"]])
     answers = sampling.order_answers(verdicts, spec["judge"], spec["design"], spec["seed"])
     if labels:
@@ -74,7 +93,8 @@ def sample_rows(spec: Mapping[str, Any], scores: Sequence[Path], labels: Sequenc
         answers = answers[answers[LABEL] == UNLABELLED]
     sample = sampling.draw_sample(answers, spec["size"])
     keys, rates = list(sampling.answer_keys(sample)), list(sample[sampling.RATE])
-    texts: dict[tuple[str, str, str, int], dict[str, Any]] = {}
+    texts: dict[Key, dict[str, Any]] = {}
+    ids = find_ids(keys)
     for path in scores:
         model, task = score_tables.identify_table(path)
         table_keys = {(sample_id, attempt) for m, t, sample_id, attempt in keys if (m, t) == (model, task)}
@@ -86,6 +106,7 @@ def sample_rows(spec: Mapping[str, Any], scores: Sequence[Path], labels: Sequenc
             question=row["question"],
             references=list(row["references"]),
             candidate=row["candidate"],
+            source_id=ids.get(key, ""),
         )
         for key, rate in zip(keys, rates, strict=True)
         for row in [texts[key]]
@@ -94,12 +115,14 @@ def sample_rows(spec: Mapping[str, Any], scores: Sequence[Path], labels: Sequenc
 
 def write_csv(rows: Sequence[SheetRow], path: Path) -> None:
     """Write the sheet with a byte-order mark, so that spreadsheet programs recognise UTF-8."""
+    has_ids = any(row.source_id for row in rows)
     with path.open("w", encoding="utf-8-sig", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(["id", "rate", "question", "references", "candidate", "verdict"])
+        writer.writerow(["id", "rate", "question", "references", "candidate", "verdict", *(["source_id"] if has_ids else [])])
         for row in rows:
-            cells = (row.question, "\n".join(row.references), row.candidate)
-            writer.writerow([row.id, f"{row.rate:.6g}", *(escape_formula(display_text(cell, HEAD, TAIL)) for cell in cells), ""])
+            texts = (row.question, "\n".join(display_texts(row.references)), row.candidate, row.source_id)
+            *cells, source_id = (escape_formula(display_text(text, HEAD, TAIL)) for text in texts)
+            writer.writerow([row.id, f"{row.rate:.6g}", *cells, "", *([source_id] if has_ids else [])])
 
 
 def _render_page(rows: Sequence[SheetRow]) -> str:

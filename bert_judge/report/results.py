@@ -178,7 +178,7 @@ def scored_rows(path: Path, judge: str | None = None) -> Iterator[dict[str, Any]
 
 def _column_by_field(path: Path, columns: list[str]) -> Mapping[str, str]:
     """Return field → column, for the fields that the file has."""
-    ids = next((name for name in ("id", "sample_id", "doc_id", "custom_id", "question_id") if name in columns), None)
+    ids = next((name for name in column_names.IDS if name in columns), None)
     exact = {"attempt": "attempt"} if "attempt" in columns else {}
     return {**exact, **({"id": ids} if ids else {}), **column_names.detect_columns(path, columns, {}, required=())}
 

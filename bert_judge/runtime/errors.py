@@ -6,8 +6,6 @@ import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
-from packaging.requirements import Requirement
-
 
 class InputError(Exception):
     """Invalid configuration, file, column, id or resource. The message names the place, the problem and the fix in one line."""
@@ -50,20 +48,13 @@ def describe_missing(module: str | None) -> str | None:
 
 
 def pip_install(extra: str) -> str:
-    """Return the command that installs what is missing of an extra, wherever bert-judge itself was installed from."""
+    """Return the command that installs an extra, wherever bert-judge itself was installed from.
+
+    pip 23.2 takes an installed bert-judge for the requirement, also one that is on no index, and adds the packages that it lacks.
+    """
     try:
-        lines = importlib.metadata.requires("bert-judge") or []
+        importlib.metadata.version("bert-judge")
     except importlib.metadata.PackageNotFoundError:
         # A checkout on the path that was never installed.
         return shlex.join(["pip", "install", f"{Path(__file__).parents[2]}[{extra}]"])
-    requirements = [Requirement(line) for line in lines if "extra ==" in line]
-    needed = [requirement for requirement in requirements if requirement.marker and requirement.marker.evaluate({"extra": extra})]
-    needed = [requirement for requirement in needed if not _is_installed(requirement)] or needed
-    return shlex.join(["pip", "install", *(f"{requirement.name}{requirement.specifier}" for requirement in needed)])
-
-
-def _is_installed(requirement: Requirement) -> bool:
-    try:
-        return requirement.specifier.contains(importlib.metadata.version(requirement.name), prereleases=True)
-    except importlib.metadata.PackageNotFoundError:
-        return False
+    return shlex.join(["pip", "install", f"bert-judge[{extra}]"])

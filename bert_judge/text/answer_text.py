@@ -56,8 +56,11 @@ def normalize_inputs(
     """Return the references, as one list per row, and the answers in the candidates, both with normalised text.
 
     Raises:
-        InputError: the lists differ in length, or a row has no reference.
+        InputError: one of the arguments is a text, the lists differ in length, or a row has no reference.
     """
+    names = ("questions", "references", "candidates")
+    if texts := [name for name, rows in zip(names, (questions, references, candidates), strict=True) if isinstance(rows, str)]:
+        raise InputError(f"predict: {texts[0]} is a single text; give a list with one text per row")
     if not len(questions) == len(references) == len(candidates):
         raise InputError(
             f"predict needs lists of equal length; got {len(questions)} questions, {len(references)} references, "

@@ -197,7 +197,7 @@ class BERTJudge:
         """Return the score of each candidate, in [0, 1]; NaN if a comparison of formulas reached a limit.
 
         Args:
-            questions, candidates: one text per row.
+            questions, candidates: one text per row; a question and a candidate that are texts are the only row.
             references: per row one correct answer, or several of which the best match counts.
             batch_size: accepted, as in the published package, and ignored: batches are filled by tokens (`batch_tokens`).
 
@@ -209,6 +209,8 @@ class BERTJudge:
     def explain(self, questions: Sequence[str], references: References, candidates: Sequence[str]) -> Prediction:
         """Like `predict`, with raw scores, truncation, token counts and the reasons of rule modules."""
         self.check_trained()
+        if isinstance(questions, str) and isinstance(candidates, str):
+            questions, references, candidates = [questions], [references], [candidates]
         texts = _normalize(questions, references, candidates)
         decisions = self._ask_rules(texts)
         references, decisions = unread.decide_unread(

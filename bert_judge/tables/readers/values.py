@@ -29,6 +29,10 @@ _ARRAY = re.compile(r"\barray\((\[[^][]*\])(?:,\s*dtype=[\w'<>]+)?\)")
 _QUOTED = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
 
 
+# Truth value → the texts that it stands for as a reference.
+TRUTH_TEXTS = {True: ("true", "yes"), False: ("false", "no")}
+
+
 class UnreadableCell(ValueError):
     """An invalid cell. The message states the problem and the fix; `parse_cell` adds the location."""
 
@@ -161,7 +165,7 @@ def parse_texts(value: Any, is_csv: bool = False) -> list[str]:
 
 def _members(value: Any) -> Iterator[str]:
     if isinstance(value, bool):
-        yield from ("true", "yes") if value else ("false", "no")
+        yield from TRUTH_TEXTS[value]
     elif is_message(value):
         yield parse_message(value, ASSISTANT)
     elif isinstance(value, Mapping) and value and value.keys() <= set(_DATE):
@@ -183,6 +187,11 @@ def _members(value: Any) -> Iterator[str]:
                 yield from _members(member)
     else:
         yield parse_text(value)
+
+
+def display_texts(texts: Sequence[str]) -> list[str]:
+    """Return references for people to read: the two words for a truth value as the one that was written."""
+    return next(([str(truth)] for truth, words in TRUTH_TEXTS.items() if tuple(texts) == words), list(texts))
 
 
 def parse_required_texts(value: Any, is_csv: bool = False) -> list[str]:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from helpers.chat_server import serving
 from helpers.commands import run
+
+from bert_judge.judges.bert.judge import BERTJudge
+from bert_judge.judges.protocol import Label, Row
 
 MODELS = {"good": 9, "bad": 3}
 
@@ -44,7 +48,7 @@ def test_a_file_is_audited_in_two_calls(answers: Path, tmp_path: Path) -> None:
     assert first.exit_code == 0, first.output
     assert "next answers to label: answers.audit/sheet.html" in first.stderr.replace(f"{tmp_path}/", "")
     folder = tmp_path / "answers.audit"
-    assert {path.name for path in folder.iterdir()} == {"sheet.csv", "sheet.html"}
+    assert {path.name for path in folder.iterdir()} == {"sheet.csv", "sheet.html", ".verdicts"}
     fill(folder / "sheet.csv", tmp_path / "labels.csv")
     second = run("audit", answers, "--size", 10, "--labels", tmp_path / "labels.csv")
     assert second.exit_code == 0, second.output
@@ -54,10 +58,60 @@ def test_a_file_is_audited_in_two_calls(answers: Path, tmp_path: Path) -> None:
     table = pd.read_parquet(folder / "corrected_accuracy.parquet")
     labels = table[(table["method"] == "ppi") & (table["level"] == "model")].set_index("model")["labels"]
     assert dict(labels) == {"good": 10, "bad": 10}
-    # Nothing is left of the work, and the labelled answers are not drawn again.
+    # Nothing is left of the work but the verdicts, and the labelled answers are not drawn again.
     assert {path.name for path in tmp_path.iterdir() if path.is_dir()} == {"answers.audit"}
     drawn = pd.read_csv(folder / "sheet.csv")
     assert len(drawn) == 20 and not set(drawn["id"]) & set(pd.read_csv(tmp_path / "labels.csv")["id"])
+
+
+def test_the_next_call_judges_only_new_answers(answers: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    judged: list[str] = []
+    judge = BERTJudge.judge
+
+    def counted(self: BERTJudge, rows: Sequence[Row]) -> list[Label]:
+        judged.extend(row.candidate for row in rows)
+        return judge(self, rows)
+
+    monkeypatch.setattr(BERTJudge, "judge", counted)
+    assert run("audit", answers, "--size", 10).exit_code == 0
+    assert len(judged) == 40
+    assert run("audit", answers, "--size", 10).exit_code == 0
+    assert len(judged) == 40
+    with answers.open("a") as file:
+        file.write("What is 50 + 50?,100,It is 100.,good\n")
+    assert run("audit", answers, "--size", 10).exit_code == 0
+    assert judged[40:] == ["It is 100."]
+
+
+def read_sheet(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize(("identity", "has_ids"), [("{row}", True), ("q{question}", True), ("{model}_{row}", False)])
+def test_a_sheet_names_the_rows_of_the_file_unless_that_names_the_model(tmp_path: Path, identity: str, has_ids: bool) -> None:
+    rows = [
+        {"id": identity.format(row=f"r{question}{model}0", question=question, model=model), "question": f"Is {question} even?"}
+        | {"reference": question % 2 == 0, "answer": "Yes", "model": model}
+        for question in range(10)
+        for model in ("tiny", "huge")
+    ]
+    assert run("audit", write(tmp_path / "a.csv", rows), "--judge", "contains", "--size", 10).exit_code == 0
+    sheet = read_sheet(tmp_path / "a.audit" / "sheet.csv")
+    # As in the file, not "true" and "yes", which the judge compares with.
+    assert {row["references"] for row in sheet} == {"True", "False"}
+    assert "yes</div>" not in (tmp_path / "a.audit" / "sheet.html").read_text() and len(sheet) == 20
+    if has_ids:
+        assert sorted(row["source_id"] for row in sheet) == sorted(row["id"] for row in rows)
+        assert all(row["question"] == next(r["question"] for r in rows if r["id"] == row["source_id"]) for row in sheet)
+    else:
+        assert "source_id" not in sheet[0]
+
+
+def test_a_missing_sheet_is_named_before_anything_is_judged(answers: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bert_judge.tables.readers.rows.open_rows", lambda *_: pytest.fail("read the answers first"))
+    result = run("audit", answers, "--labels", "typo.csv")
+    assert result.exit_code == 1 and "--labels typo.csv: no such file" in result.stderr, result.output
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,16 @@ def test_a_training_that_diverges_leaves_no_judge(tmp_path: Path, backbone: Path
     assert not (tmp_path / "none").exists()
 
 
+def test_ctrl_c_gives_one_line(tmp_path: Path, backbone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bert_judge.cli.train_stages.train", interrupt)
+    done = run("train", write(tmp_path / "labelled.csv", rows()), "-o", "mine", "--from", backbone)
+    assert done.exit_code == 130
+    assert done.stderr.splitlines()[1:] == ["error: interrupted; repeat the command to continue"], done.output
+
+
 def test_the_questions_that_measure_are_not_learnt(tmp_path: Path, backbone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     learnt: list[str] = []
     fit = BERTJudge.fit

@@ -258,11 +258,20 @@ def test_bad_calls_give_one_line(tmp_path: Path) -> None:
     judge = trained(tmp_path)
     with pytest.raises(InputError, match="equal length"):
         judge.predict(["q"], [["r"]], ["c", "d"])
+    with pytest.raises(InputError, match="questions is a single text; give a list"):
+        judge.predict("q", [["r"]], ["c"])
     with pytest.raises(InputError, match="row 1 has no reference"):
         judge.predict(["q", "q"], [["r"], []], ["c", "d"])
     with pytest.raises(InputError, match="never trained"):
         BERTJudge(tiny_models.encoder(tmp_path / "raw")).predict(["q"], ["r"], ["c"])
     assert judge.predict([], [], []) == []
+
+
+def test_texts_are_a_single_row(tmp_path: Path) -> None:
+    judge = trained(tmp_path)
+    expected = judge.predict(["Capital of France?"], [["Paris", "Paname"]], ["Paris"])
+    assert judge.predict("Capital of France?", ["Paris", "Paname"], "Paris") == expected
+    assert judge.predict("Capital of France?", "Paris", "Paris") == judge.predict(["Capital of France?"], ["Paris"], ["Paris"])
 
 
 def test_keywords_of_the_published_package(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
