@@ -14,7 +14,7 @@ import typer
 from bert_judge import plan, tables
 from bert_judge.assets.prepare import GENERAL, GENERAL_FOLDER
 from bert_judge.cli import configurations, options
-from bert_judge.cli.terminal import console, echo, format_number, format_percent, log, make_table
+from bert_judge.cli.terminal import console, echo, format_number, format_percent, log, make_table, shorten
 from bert_judge.evaluation.attacks import AttackTables, attack_judge
 from bert_judge.importers import column_names
 from bert_judge.importers.frameworks import open_answers
@@ -111,8 +111,8 @@ def _print_attacks(result: AttackTables, folder: Path) -> None:
             table.add_row(theme, family, f"{row['n']:,}", rate, f"{low} to {high}", invalid)
         screen.print(table)
     for row in tables.read(result.examples, tables.ATTACK_EXAMPLES).drop_duplicates("family").to_dict("records"):
-        text = " ".join(row["candidate"].split())[:MAX_CHARS]
-        screen.print(f"{row['family']}: {text!r} for {row['references'][0]!r:.60} is {row['verdict']} ({row['score']:.2f})")
+        text, reference = (shorten(part, MAX_CHARS) for part in (row["candidate"], row["references"][0]))
+        screen.print(f"{row['family']}: {text!r} for {reference!r} is {row['verdict']} ({row['score']:.2f})")
     screen.print(f"Tables: {folder}")
 
 

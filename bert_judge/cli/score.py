@@ -3,7 +3,6 @@
 import math
 import shlex
 import sys
-import textwrap
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
@@ -18,7 +17,17 @@ from bert_judge.cli import options
 from bert_judge.cli.answer_reader import make_reader
 from bert_judge.cli.remote_files import use_copies
 from bert_judge.cli.second_judge import Check, DryRun, MaxCost, MaxRows, Price, RequestLimits, prepare_requests, report_second_judge
-from bert_judge.cli.terminal import console, echo, format_interval, format_number, format_percent, log, make_table, progress
+from bert_judge.cli.terminal import (
+    console,
+    echo,
+    format_interval,
+    format_number,
+    format_percent,
+    log,
+    make_table,
+    progress,
+    shorten,
+)
 from bert_judge.cli.uncertainty import describe_uncertainty, format_range
 from bert_judge.importers.answers import NO_REFERENCE, RecordReader, find_suspicious_input
 from bert_judge.importers.column_names import column_option
@@ -64,7 +73,7 @@ def score(
     label: options.Label = None,
     by: Annotated[str | None, typer.Option(help="Column of a category: prints the accuracy in each of its values too.")] = None,
     conversation: options.Conversation = False,
-    top_percent: Annotated[
+    top_share: Annotated[
         float | None, typer.Option(help="Write only this share of the rows, those with the highest scores: 0.2 for a fifth.")
     ] = None,
     prefix: Annotated[str, typer.Option(help="Prefix of the new columns.")] = "",
@@ -90,10 +99,10 @@ def score(
         raise InputError("score needs a file of answers; bert-judge score --example writes a small one and scores it")
     columns = options.without_none(question=question, references=references, candidate=candidate, model=model, label=label)
     limits = RequestLimits(price, max_cost, max_rows, check_rows, dry_run)
-    if top_percent is not None and not 0 < top_percent <= 1:
-        raise InputError(f"--top-percent {top_percent:g}: is outside 0 to 1; give a share, such as 0.2 for the best fifth")
-    if top_percent is not None and len(judge or []) > 1:
-        raise InputError("--top-percent selects by the scores of one judge; name only one")
+    if top_share is not None and not 0 < top_share <= 1:
+        raise InputError(f"--top-share {top_share:g}: is outside 0 to 1; give a share, such as 0.2 for the best fifth")
+    if top_share is not None and len(judge or []) > 1:
+        raise InputError("--top-share selects by the scores of one judge; name only one")
 
     def check(judges: Sequence[judge_loading.NamedJudge]) -> None:
         if known_wrong is not None:
@@ -110,12 +119,12 @@ def score(
             force=force,
             check=check,
             is_conversation=conversation,
-            top_share=top_percent,
+            top_share=top_share,
             limits=limits,
         )
 
     judging = (judge, threshold, policy, conversation, limits)
-    choices = (*judging, sorted(columns.items()), by, top_percent, prefix, known_wrong, max_accepted)
+    choices = (*judging, sorted(columns.items()), by, top_share, prefix, known_wrong, max_accepted)
     use_copies(file, output, run, settings=choices, force=force)
 
 
@@ -419,19 +428,22 @@ def _print_accuracies(headings: Sequence[str], lines: Sequence[tuple[Sequence[st
     from bert_judge.statistics.metrics import attempt_metrics
 
     all_attempted = all(answers.attempted.all() for _, answers in lines)
-    attempt_headings = () if all_attempted else ("attempted, %", "accuracy of attempted, %", "F-score, %")
-    ranges = [answers.range for _, answers in lines]
-    range_headings = () if all(math.isnan(of_line.certain) for of_line in ranges) else ("certain, %", "range, %")
-    numbers = ("answers", "accuracy, %", *range_headings, "invalid, %", "accuracy without invalid, %", *attempt_headings)
-    table = make_table(*headings, numbers=numbers)
-    for (names, (verdicts, attempted, questions, _)), of_line in zip(lines[:MAX_LINES], ranges, strict=False):
+    all_valid = all((answers.verdicts != INVALID).all() for _, answers in lines)
+    ranges = [format_range(answers.range) for _, answers in lines]
+    has_ranges = any(cell != "–" for cell in ranges)
+    numbers = ["answers", "accuracy, %"]
+    numbers += ["range, %"] if has_ranges else []
+    numbers += [] if all_valid else ["invalid, %", "of valid, %"]
+    numbers += [] if all_attempted else ["attempted, %", "of attempted, %"]
+    table = make_table(*headings, numbers=tuple(numbers))
+    for (names, (verdicts, attempted, questions, _)), accuracy_range in zip(lines[:MAX_LINES], ranges, strict=False):
         correct, valid = verdicts == CORRECT, verdicts != INVALID
-        decided = format_percent(correct[valid].mean()) if valid.any() else "–"
-        accuracy = proportion(correct, questions)
-        interval = f"{format_percent(accuracy.value)} {format_interval(accuracy.low, accuracy.high)}"
-        attempts = [] if all_attempted else map(format_percent, attempt_metrics(correct, attempted))
-        range_cells = [format_percent(of_line.certain), format_range(of_line)] if range_headings else []
-        cells = [f"{len(verdicts):,}", interval, *range_cells, format_percent(1 - valid.mean()), decided, *attempts]
+        accuracy, attempts = proportion(correct, questions), attempt_metrics(correct, attempted)
+        of_valid = correct.sum() / valid.sum() if valid.any() else math.nan
+        cells = [f"{len(verdicts):,}", f"{format_percent(accuracy.value)} {format_interval(accuracy.low, accuracy.high)}"]
+        cells += [accuracy_range] if has_ranges else []
+        cells += [] if all_valid else map(format_percent, (1 - valid.mean(), of_valid))
+        cells += [] if all_attempted else map(format_percent, (attempts.attempted, attempts.accuracy_attempted))
         table.add_row(*(name or "–" for name in names), *cells)
     console().print(table)
     if len(lines) > MAX_LINES:
@@ -450,6 +462,6 @@ def _report_disagreements(tally: Tally) -> None:
         return
     table = make_table("row", "question", "answer", *tally.judges, numbers=(), title="Surest disagreements")
     for _, number, row, labels in tally.surest:
-        texts = [textwrap.shorten(text, MAX_CHARACTERS, placeholder="…") for text in (row.question, row.candidate)]
+        texts = [shorten(text, MAX_CHARACTERS) for text in (row.question, row.candidate)]
         table.add_row(f"{number:,}", *texts, *(f"{label.verdict} {format_number(label.score, 2)}" for label in labels))
     console().print(table)

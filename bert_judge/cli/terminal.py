@@ -53,6 +53,16 @@ def format_interval(low: float, high: float, form: str = ".1f") -> str:
     return "" if math.isnan(low) or math.isnan(high) else f"[{100 * low:{form}}, {100 * high:{form}}]"
 
 
+def shorten(text: str, length: int) -> str:
+    """Return a text in one line of at most `length` characters, cut between words where there is one in its second half."""
+    text = " ".join(text.split())
+    if len(text) <= length:
+        return text
+    start = text[:length]
+    end = start.rfind(" ")
+    return f"{start[: end if end > length // 2 else length - 1]}…"
+
+
 def echo(text: object = "", *, err: bool = False, nl: bool = True) -> None:
     """Print a text without the control characters in it."""
     typer.echo(escape_controls(str(text)), err=err, nl=nl)

@@ -28,6 +28,9 @@ _JOB_LOG = re.compile(r"^ {4}log: (\S+?)(?: \(check log|,|$)", re.MULTILINE)
 _NO_REASON = re.compile(r"\d{4}-\d\d-\d\d \S+ (?!ERROR)[A-Z]+ |\s|$")
 _ERROR_LINE = re.compile(r"^\S+ \S+ ERROR \S+: (?!the job failed$)(.+)$", re.MULTILINE)
 
+# In the line before the error of a job that a signal ended, of Snakemake 9.27.
+_SIGNAL = re.compile(r"^Command '.*' died with <Signals\.(\w+)", re.MULTILINE)
+
 
 def claim(outputs: Iterable[Path], config: Path, *, workflow: Path) -> None:
     """Note that the summary in results/ belongs to a configuration, if a run is going to write it.
@@ -72,6 +75,15 @@ def first_failure(snakemake_logs: Sequence[str]) -> str:
     job_log = _JOB_LOG.search(failures[0]["details"])
     text = Path(job_log[1]).read_text("utf-8", errors="replace") if job_log and Path(job_log[1]).exists() else ""
     reasons = _ERROR_LINE.findall(text) or [line for line in text.splitlines() if not _NO_REASON.match(line)]
-    reason = reasons[-1].strip() if reasons else "no message"
+    reason = reasons[-1].strip() if reasons else _describe_end(snakemake_log[: failures[0].start()])
     count = "1 job failed" if len(failures) == 1 else f"{len(failures)} jobs failed, first"
     return f"{count}: {failures[0]['rule']}: {reason}" + (f"\nIts log: {job_log[1]}" if job_log else "")
+
+
+def _describe_end(log_before: str) -> str:
+    """Describe how a job ended that left no reason, such as one that the system killed, from the log before its error."""
+    signals = _SIGNAL.findall(log_before)
+    if not signals:
+        return "ended without a message; if it ran on another machine, ask its scheduler"
+    is_killed = signals[-1] == "SIGKILL"
+    return f"was ended by {signals[-1]}{', perhaps for its memory' if is_killed else ''}; the next run resumes it"

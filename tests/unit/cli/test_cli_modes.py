@@ -76,7 +76,7 @@ def test_only_the_best_answers_are_written(judge: LengthJudge, ending: str, monk
         Path("a.md").write_text("| question | answer |\n|---|---|\n" + "".join(f"| Q? | {'x' * n} |\n" for n in lengths), "utf-8")
     else:
         write(Path(f"a.{ending}"), [{"question": "Q?", "answer": "x" * n} for n in lengths])
-    done = run("score", f"a.{ending}", "--judge", "j.yaml:graded", "--top-percent", "0.4", "-o", f"b.{ending}")
+    done = run("score", f"a.{ending}", "--judge", "j.yaml:graded", "--top-share", "0.4", "-o", f"b.{ending}")
     assert done.exit_code == 0, done.output
     # In the order of the file; all rows were judged, each once.
     assert [len(record["answer"]) for _, record in open_rows(Path(f"b.{ending}")).records()] == [6, 6, 9]
@@ -86,9 +86,9 @@ def test_only_the_best_answers_are_written(judge: LengthJudge, ending: str, monk
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--top-percent", "0"), "--top-percent 0: is outside 0 to 1; give a share, such as 0.2"),
-        (("--top-percent", "50"), "--top-percent 50: is outside 0 to 1"),
-        (("--top-percent", "0.5", "--judge", "contains"), "--top-percent selects by the scores of one judge"),
+        (("--top-share", "0"), "--top-share 0: is outside 0 to 1; give a share, such as 0.2"),
+        (("--top-share", "50"), "--top-share 50: is outside 0 to 1"),
+        (("--top-share", "0.5", "--judge", "contains"), "--top-share selects by the scores of one judge"),
     ],
 )
 def test_shares_that_select_nothing(judge: LengthJudge, options: tuple[str, ...], message: str) -> None:

@@ -86,7 +86,10 @@ def test_a_parquet_file_keeps_its_types_and_metadata(tmp_path: Path) -> None:
     )
     table = pa.table({"n": [1, None], "references": [["a"], None], "candidate": ["a", "b"]}, schema=schema)
     pq.write_table(table, tmp_path / "answers.parquet")
-    assert run("score", "answers.parquet", "--judge", "contains").exit_code == 0
+    result = run("score", "answers.parquet", "--judge", "contains")
+    assert result.exit_code == 0
+    # Half of the verdicts are invalid, and the valid one is correct.
+    assert [cell.strip() for cell in result.stdout.splitlines()[3].split("│")][5:-1] == ["50.0", "100.0"]
     scored = pq.read_table(tmp_path / "answers.scored.parquet")
     assert scored.schema.metadata[b"kept"] == b"yes"
     assert scored.select(table.column_names).equals(table)
@@ -284,9 +287,11 @@ def test_answers_that_attempt_nothing(tmp_path: Path) -> None:
     result = run("score", write(tmp_path / "a.csv", rows), "--judge", "contains")
     assert [row["outcome"] for row in read(tmp_path / "a.scored.csv")] == ["correct", "incorrect", *["not_attempted"] * 2]
     assert [row["verdict"] for row in read(tmp_path / "a.scored.csv")] == ["correct", *["incorrect"] * 3]
-    # One of four, one of two attempted, and their harmonic mean.
+    # Two of four are attempted, and one of these is correct; nothing is invalid.
     [line] = [line for line in result.stdout.splitlines() if line.startswith("│ contains")]
-    assert [cell.strip() for cell in line.split("│")][-4:-1] == ["50.0", "50.0", "33.3"]
+    assert [cell.strip() for cell in line.split("│")][-3:-1] == ["50.0", "50.0"]
+    [heading] = [line for line in result.stdout.splitlines() if "attempted" in line]
+    assert [cell.strip() for cell in heading.split("┃")][3:-1] == ["answers", "accuracy, %", "attempted, %", "of attempted, %"]
 
 
 def test_scores_of_another_judge_are_no_labels(tmp_path: Path) -> None:

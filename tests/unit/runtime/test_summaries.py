@@ -85,10 +85,10 @@ def test_only_new_pages_are_listed(folder: Path) -> None:
             "a.csv: no such file",
         ),
         ("2026-11-26 08:10:41,1 ERROR bert_judge.logs: the job failed\nTraceback:\nValueError: boom\n", "ValueError: boom"),
-        ("", "no message"),
+        ("", "ended without a message; if it ran on another machine, ask its scheduler"),
         (
             "2026-11-26 08:10:41,1 WARNING py.warnings: /x/base.py:7: FutureWarning: soon\n  warnings.warn(\n",
-            "no message",
+            "ended without a message; if it ran on another machine, ask its scheduler",
         ),
     ],
 )
@@ -96,6 +96,20 @@ def test_the_first_failure_is_described(folder: Path, text: str, reason: str) ->
     (folder / "job.log").write_text(text)
     (folder / "run.log").write_text(SNAKEMAKE_LOG.format(log="job.log"))
     assert summaries.first_failure(["run.log"]) == f"2 jobs failed, first: build_task: {reason}\nIts log: job.log"
+
+
+@pytest.mark.parametrize(
+    ("signal", "reason"),
+    [
+        ("SIGKILL: 9", "was ended by SIGKILL, perhaps for its memory; the next run resumes it"),
+        ("SIGTERM: 15", "was ended by SIGTERM; the next run resumes it"),
+    ],
+)
+def test_the_signal_that_ended_a_job_is_named(folder: Path, signal: str, reason: str) -> None:
+    (folder / "job.log").write_text("2026-11-26 08:10:41,1 INFO bert_judge.labels: half of the rows\n")
+    end = f"Command 'set -euo pipefail;  python tmp.py' died with <Signals.{signal}>.\n"
+    (folder / "run.log").write_text(f"RuleException:\n{end}{SNAKEMAKE_LOG.format(log='job.log')}")
+    assert f"build_task: {reason}\n" in summaries.first_failure(["run.log"])
 
 
 def test_a_run_without_a_failed_job_points_to_its_log() -> None:

@@ -162,7 +162,7 @@ def test_the_best_answers_of_a_file_are_written(run: Run, tmp_path: Path, monkey
     monkeypatch.chdir(tmp_path)
     texts = ["no", "yes indeed, all of it", "no", "yes indeed, all of it"]
     pd.DataFrame({"question": "question 1?", "answer": texts}).to_csv("a.csv", index=False)
-    done = commands.run("score", "a.csv", "--judge", run.probe, "--top-percent", 0.5)
+    done = commands.run("score", "a.csv", "--judge", run.probe, "--top-share", 0.5)
     assert done.exit_code == 0, done.output
     best = pd.read_csv("a.scored.csv")
     assert best["answer"].tolist() == [texts[1]] * 2 and best["score"].between(0, 1).all()
