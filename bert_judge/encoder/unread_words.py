@@ -101,7 +101,8 @@ class TextReader:
                 end += 1
             ids, word = tuple(encoding.ids[i] for i in positions), unicodedata.normalize("NFKC", text[start:end]).casefold()
             # Lost symbols, such as emoji, decorate a text; a single letter of kana beside other words is a particle.
-            if sum(map(_needs_marks, word)) > (len(positions_by_word) > 1) or (self._unknown in ids and any(map(str.isalnum, word))):
+            is_lost = self._unknown in ids and any(map(str.isalnum, word))
+            if is_lost or sum(map(_needs_marks, word)) > (len(positions_by_word) > 1):
                 words[word] = ids
         unknown_spans = (span for span, token in zip(encoding.offsets, encoding.ids, strict=True) if token == self._unknown)
         return ReadText(_share_lost(text, {i for span in unknown_spans for i in range(*span)}), words)
