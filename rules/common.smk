@@ -272,7 +272,7 @@ def claim_summary():
 def show_results():
     """Print the standings and the paths of the pages, if this run has written them."""
     if Path(graph.STANDINGS).exists() and Path(graph.STANDINGS).stat().st_mtime >= STARTED:
-        from bert_judge.cli.standings import print_standings
+        from bert_judge.cli.standings_tables import print_standings
 
         print_standings(Path(graph.STANDINGS))
     for line in summaries.new_pages(STARTED):

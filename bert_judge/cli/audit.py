@@ -84,7 +84,7 @@ def audit(
         folder = RUN_FOLDER
         _audit_run(source, sheets, cores, settings or [], data)
     from bert_judge.cli.model_labels import label_file
-    from bert_judge.cli.standings import print_audit
+    from bert_judge.cli.standings_tables import print_audit
 
     is_settled = (folder / "corrected_accuracy.parquet").is_file() and print_audit(folder, labels=labelled_by)
     if annotator is not None:

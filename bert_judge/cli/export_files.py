@@ -13,7 +13,7 @@ from bert_judge.assets.prepare import GENERAL, GENERAL_FOLDER
 from bert_judge.cli.options import Force
 from bert_judge.cli.terminal import echo
 from bert_judge.labels.judge_loading import JUDGES, trained_judges
-from bert_judge.report import results
+from bert_judge.report import program_formats, results
 from bert_judge.report.format import TABLE_FORMATS
 from bert_judge.report.results import AccuracyResult
 from bert_judge.runtime.errors import InputError, suggest
@@ -43,12 +43,12 @@ def export(
         raise InputError(f"--to {to}: unknown; choose one of {', '.join(FORMATS)}")
     if to == "inspect":
         with tables.claim_output(output, file, force=force):
-            count = _write_lines(output, results.inspect_lines(results.scored_rows(file, judge), str(file)))
+            count = _write_lines(output, program_formats.inspect_lines(results.scored_rows(file, judge), str(file)))
         echo(f"{output}: {count:,} lines")
         return
     accuracies = results.load_results(file, judge)
     if to in TABLE_FORMATS:
-        documents = {output: results.accuracy_table(accuracies, to)}
+        documents = {output: program_formats.accuracy_table(accuracies, to)}
     else:
         by_model = _model_documents(to, accuracies, _datasets(dataset or [], accuracies), f"{file.stat().st_mtime:.0f}")
         documents = {output / path: content for path, content in by_model.items()}
@@ -84,12 +84,12 @@ def _model_documents(
         folder = Path(model.replace("/", "__"))
         match form:
             case "lm_eval":
-                document = json.dumps(results.lm_eval_document(model_results), indent=2, ensure_ascii=False) + "\n"
+                document = json.dumps(program_formats.lm_eval_document(model_results), indent=2, ensure_ascii=False) + "\n"
                 documents[folder / f"results_{timestamp}.json"] = document
             case "model_index":
-                documents[folder / "model-index.yaml"] = results.model_index(model_results, datasets)
+                documents[folder / "model-index.yaml"] = program_formats.model_index(model_results, datasets)
             case _:
-                documents[folder / ".eval_results" / "bert_judge.yaml"] = results.eval_results(model_results, datasets)
+                documents[folder / ".eval_results" / "bert_judge.yaml"] = program_formats.eval_results(model_results, datasets)
     return documents
 
 

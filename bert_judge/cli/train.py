@@ -151,7 +151,7 @@ def _train(raw: Mapping[str, Any], name: str, output: Path, work: Path, start: s
     """Train, print the comparison on the held-out questions, and publish the judge."""
     from bert_judge.cli import configurations
     from bert_judge.cli import train_stages as stages
-    from bert_judge.cli.standings import print_standings
+    from bert_judge.cli.standings_tables import print_standings
 
     with _log_training():
         trained = stages.train(raw, name, work, start, force)

@@ -77,6 +77,7 @@ LIGHT_MODULES = (
     "runtime.logs",
     "cli",
     "cli.show",
+    "cli.standings",
     "cli.measure",
     "cli.workflow",
     "cli.score",

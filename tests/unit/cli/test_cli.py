@@ -15,7 +15,7 @@ from rich.console import Console
 
 from bert_judge import __version__, tables
 from bert_judge.cli import COMMANDS
-from bert_judge.cli.standings import print_standings
+from bert_judge.cli.standings_tables import print_standings
 
 SPEC = {"judges": ["exact", "bert", "human"], "gold": "human"}
 

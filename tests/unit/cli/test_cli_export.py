@@ -20,7 +20,8 @@ from test_cli import SPEC, standings_row
 
 from bert_judge import tables
 from bert_judge.cli import export_files
-from bert_judge.report.results import AccuracyResult, accuracy_table
+from bert_judge.report.program_formats import accuracy_table
+from bert_judge.report.results import AccuracyResult
 
 ROWS = [
     {"id": "q1", "attempt": 0, "question": "a?", "references": ["a"], "candidate": "a", "model": "org/m", "task": "gsm8k_test"},

@@ -78,3 +78,7 @@ def test_every_file_of_the_configurations_is_described() -> None:
         paths = {entry["path"] for entry in yaml.safe_load(path.read_text("utf-8")).get("imports", {}).values()}
         assert paths - files == set()
         assert not paths or path.name in configurations
+
+
+def test_the_two_configurations_of_the_catalogue_are_one_file() -> None:
+    assert (ROOT / ".test/config.yaml").resolve() == ROOT / "config/config.yaml"
