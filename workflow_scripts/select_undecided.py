@@ -5,4 +5,4 @@ from bert_judge.runtime.logs import job_log
 
 with job_log(snakemake.log[0]):
     labels = list(zip(snakemake.params.judges, snakemake.input.labels, strict=True))
-    select_undecided(snakemake.input.candidates, labels, snakemake.input.cascade, snakemake.output[0])
+    select_undecided(snakemake.input.candidates, labels, snakemake.input.get("cascade"), snakemake.output[0])

@@ -16,7 +16,17 @@ from bert_judge.assets.prepare import GENERAL_FOLDER
 from bert_judge.cli import options
 from bert_judge.cli.answer_reader import make_reader
 from bert_judge.cli.remote_files import use_copies
-from bert_judge.cli.second_judge import Check, DryRun, MaxCost, MaxRows, Price, RequestLimits, prepare_requests, report_second_judge
+from bert_judge.cli.second_judge import (
+    Check,
+    CheckError,
+    DryRun,
+    MaxCost,
+    MaxRows,
+    Price,
+    RequestLimits,
+    prepare_requests,
+    report_second_judge,
+)
 from bert_judge.cli.terminal import (
     console,
     echo,
@@ -85,6 +95,7 @@ def score(
     max_cost: MaxCost = None,
     max_rows: MaxRows = None,
     check_rows: Check = 0,
+    check_error: CheckError = 0.0,
     dry_run: DryRun = False,
     example: Annotated[bool, typer.Option("--example", help=f"Write a small file of answers, {EXAMPLE}, and score it.")] = False,
     force: options.Force = False,
@@ -98,7 +109,7 @@ def score(
     elif file is None:
         raise InputError("score needs a file of answers; bert-judge score --example writes a small one and scores it")
     columns = options.without_none(question=question, references=references, candidate=candidate, model=model, label=label)
-    limits = RequestLimits(price, max_cost, max_rows, check_rows, dry_run)
+    limits = RequestLimits(price, max_cost, max_rows, check_rows, check_error, dry_run)
     if top_share is not None and not 0 < top_share <= 1:
         raise InputError(f"--top-share {top_share:g}: is outside 0 to 1; give a share, such as 0.2 for the best fifth")
     if top_share is not None and len(judge or []) > 1:
@@ -251,7 +262,7 @@ def judge_file(
                 source, reader, output, judges, prefix=prefix, group_of=group_of, on_progress=on_progress, top_share=top_share
             )
     _report(tally, file, output, labels, by)
-    report_second_judge(judges)
+    report_second_judge(judges, limits.check_error if limits else 0.0)
     if answers.framework is None and tally.decided:
         if prefix == LABEL_PREFIX:
             log(f"next: bert-judge train {shlex.quote(str(output))} -o my-judge trains a judge on these labels")

@@ -33,6 +33,10 @@ Check = Annotated[
         "--check", min=0, help="Of general+SERVER: also ask about this many certain answers, and correct the accuracies with them."
     ),
 ]
+CheckError = Annotated[
+    float,
+    typer.Option(min=0, max=0.5, help="With --check: largest share of the language model's verdicts that may be wrong."),
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print how many answers a language model would be asked about, and exit.")]
 
 
@@ -41,12 +45,14 @@ class RequestLimits(NamedTuple):
 
     Attributes:
         price: of a million tokens of prompts and of replies.
+        check_error: largest share of the second judge's verdicts that may be wrong.
     """
 
     price: tuple[float, float] | None = None
     max_cost: float | None = None
     max_rows: int | None = None
     check: int = 0
+    check_error: float = 0.0
     dry_run: bool = False
 
     def set_price(self, reference: JudgeReference) -> JudgeReference:
@@ -77,6 +83,8 @@ class RequestLimits(NamedTuple):
             raise InputError(
                 f"{used[0]}: is for a language model behind a server, such as --judge general+http://localhost:8080/v1"
             )
+        if self.check_error and not self.check:
+            raise InputError("--check-error: widens the accuracies that --check corrects; add --check 50")
 
 
 def prepare_requests(
@@ -154,8 +162,11 @@ def _cost(cascade: Escalation, plan: RequestPlan) -> tuple[float | None, Mapping
     return (plan.prompt_tokens * price["prompt"] + plan.completion_tokens * price["completion"]) / 1e6, price
 
 
-def report_second_judge(judges: Sequence[NamedJudge]) -> None:
-    """Print how many rows each judge decided, the agreement on the check, and the corrected accuracies."""
+def report_second_judge(judges: Sequence[NamedJudge], error_rate: float = 0.0) -> None:
+    """Print how many rows each judge decided, the agreement on the check, and the corrected accuracies.
+
+    `error_rate`: see `correct_accuracy`.
+    """
     for cascade in judges:
         if isinstance(cascade, Escalation):
             rows, first, second = cascade.to_frame(), cascade.members[-2].name, cascade.served.name
@@ -167,10 +178,10 @@ def report_second_judge(judges: Sequence[NamedJudge]) -> None:
             for reason, count in rows["failure"].value_counts().head(MAX_FAILURES).items():
                 echo(f"{second} gave no verdict on {count:,}: {reason}")
             if (rows["certain"] & rows["second"].notna()).any():
-                _report_check(rows, first, second)
+                _report_check(rows, first, second, error_rate)
 
 
-def _report_check(rows: pd.DataFrame, first: str, second: str) -> None:
+def _report_check(rows: pd.DataFrame, first: str, second: str, error_rate: float) -> None:
     """Print the agreement on the certain answers that the second judge saw, and the accuracies corrected with its verdicts."""
     from bert_judge.evaluation.audit.second_judge import agreement, correct_accuracy
     from bert_judge.statistics.intervals import proportion
@@ -179,16 +190,20 @@ def _report_check(rows: pd.DataFrame, first: str, second: str) -> None:
     share = proportion(equal, questions)
     interval = format_interval(share.low, share.high)
     echo(f"{first} and {second} agree on {format_percent(share.value)}% {interval} of {len(equal):,} certain answers")
-    table = make_table("model", numbers=("answers", f"seen by {second}", "accuracy, %", f"corrected to {second}, %"))
+    column = f"corrected with {second}" if error_rate else f"corrected to {second}"
+    table = make_table("model", numbers=("answers", f"seen by {second}", "accuracy, %", f"{column}, %"))
     by_model = rows.groupby("model", sort=True) if rows["model"].nunique() > 1 else ()
     for name, group in [("all", rows), *by_model]:
         seen = group["second"].notna()
         is_enough = int((group["certain"] & seen).sum()) >= MIN_CHECKED
-        corrected = correct_accuracy(group) if is_enough else None
+        corrected = correct_accuracy(group, error_rate) if is_enough else None
         value = "–" if corrected is None else f"{format_percent(corrected.value)} {format_interval(corrected.low, corrected.high)}"
         table.add_row(str(name) or "–", f"{len(group):,}", f"{int(seen.sum()):,}", format_percent(_final_accuracy(group)), value)
     console().print(table)
-    echo(f"corrected to {second}: the accuracy that {second} would find on all answers; its own errors are not in the interval")
+    if error_rate:
+        echo(f"{column}: the interval has the true accuracy if {second} is wrong on at most {error_rate:.0%} of the answers")
+    else:
+        echo(f"{column}: the accuracy that {second} would find on all answers; --check-error adds its own errors to the interval")
 
 
 def _final_accuracy(rows: pd.DataFrame) -> float:

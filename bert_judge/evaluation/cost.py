@@ -115,8 +115,8 @@ def _price_tokens(tokens: Mapping[str, Any], price: Mapping[str, float] | None) 
 def cost_table(spec: Mapping[str, Any], results: Path, characters: float) -> pd.DataFrame:
     """Compute the cost of a run per stage, model or judge, and use, in the schema `tables.COST`.
 
-    The last row is the comparison with an LLM judge on all answers. `characters`: of question, references and answer of all scored
-    answers together.
+    Each row is what its own jobs used: a judge that combines others has no tokens, and the others have rows. The last row is the
+    comparison with an LLM judge on all answers. `characters`: of question, references and answer of all scored answers together.
     """
     gpus, rows = spec["gpus"], []
     for use, pairs in (("test", spec["tables"]), ("training", spec["trained_on"])):
@@ -127,9 +127,12 @@ def cost_table(spec: Mapping[str, Any], results: Path, characters: float) -> pd.
                 _cost_row("answers", model, use=use, usage=measure_usage(paths, timings), gpus=gpus["models"].get(model, 0))
             )
     labelled = [("test", judge, spec["tables"]) for judge in spec["judges"]]
+    labelled += [("test", judge, pairs) for judge, pairs in spec["asked"].items()]
     labelled += [("training", teacher, pairs) for teacher, pairs in spec["taught"].items()]
     for use, judge, pairs in labelled:
         usage = measure_usage(results / "labels" / judge / model / f"{task}.parquet" for model, task in pairs)
+        if judge in spec["combined"]:
+            usage = usage._replace(prompt_tokens=None, completion_tokens=None)
         rows.append(_cost_row("verdicts", judge, use=use, usage=usage, gpus=gpus["judges"].get(judge, 0)))
     for judge, dataset in spec["trained"].items():
         table = results / "datasets" / dataset / "train.parquet"

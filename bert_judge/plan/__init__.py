@@ -27,7 +27,7 @@ STAGE_VERSIONS = {
     "student": 1,
     "cascade": 1,
     "scores": 2,
-    "standings": 5,
+    "standings": 6,
     "audit": 5,
     "attacks": 1,
     "pairs": 1,

@@ -51,7 +51,8 @@ class Plan(Specs):
             case selections.Escalated(base, cascade, judge):
                 sources = self.source_tables(cascade, base, task)[: len(self.previous_judges(cascade, judge))]
                 labels = [table_path("labels", *table) for table in sources]
-                return {"candidates": table_path("candidates", base, task), "labels": labels, "cascade": judge_file(cascade)}
+                fitted = self.kind_of(cascade).inputs(cascade, self.config.judges[cascade])
+                return {"candidates": table_path("candidates", base, task), "labels": labels, **fitted}
         inputs: Inputs = {"table": table_path("tasks", task)}
         entry = None if model == ATTACKS else self.models[model]
         if isinstance(entry, ImportedModel):

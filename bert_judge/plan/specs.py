@@ -268,8 +268,15 @@ class Specs(ResolvedConfig):
             for teacher, m, t in self.training_tables(name):
                 teacher_tables.setdefault(teacher, []).append([m, t])
         trained_on = sorted({(m, t) for pairs in teacher_tables.values() for m, t in pairs})
+        combining = [name for name in self.config.scorers if self.kind_of(name).combines_labels]
+        combined = {name: list(self.kind_of(name).depends_on(judges[name]).judges) for name in combining}
+        sources = {table for n in combined for m, t in self.score_tables for table in self.source_tables(n, m, t)}
+        asked: dict[str, list[list[str]]] = {}
+        for member, m, t in sorted(sources):
+            if member not in self.config.scorers:
+                asked.setdefault(member, []).append([m, t])
         # Only judges in use, so that an unused judge in the configuration makes no table stale.
-        used_judges = sorted({*self.config.scorers, *teacher_tables})
+        used_judges = sorted({*self.config.scorers, *asked, *teacher_tables})
         language_models = {n: model for n in used_judges if (model := getattr(judges[n], "model", None))}
         models = {m: self.models[m] for m, _ in [*self.score_tables, *trained_on]}
         gpus = {n: getattr(m, "tensor_parallel_size", 1) for n, m in sorted(models.items()) if isinstance(m, LocalModel)}
@@ -279,6 +286,8 @@ class Specs(ResolvedConfig):
             "trained_on": [[m, t] for m, t in trained_on],
             "answered_in_batches": [name for name in sorted(models) if models[name].generator == "vllm"],
             "judges": self.config.scorers,
+            "combined": combined,
+            "asked": asked,
             "taught": teacher_tables,
             "trained": trained,
             "prompted": sorted(language_models),
@@ -316,7 +325,7 @@ class Specs(ResolvedConfig):
     def report_spec(self) -> Spec:
         kinds = {name: self.config.judges[name].kind for name in [*self.config.scorers, *self.trained_judges]}
         simulated = self.models_of_generator("simulated")
-        spec = {**self.standings_spec(), "kinds": kinds, "simulated_models": sorted(simulated)}
+        spec = {**self.standings_spec(), "kinds": kinds, "simulated_models": sorted(simulated), "cascades": self.measured_cascades}
         if self.config.attacks:
             spec["attacks"] = self.attack_rates_spec()
         if self.config.audit:

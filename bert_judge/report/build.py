@@ -154,8 +154,8 @@ def build_report(
         for kind, file in (("probe", "metrics.json"), ("cascade", "judge.json"))
     )
     measured = {name: folder for name, folder in judges.items() if spec["kinds"].get(name) not in ("probe", "cascade")}
-    cascade_views = optional_sections.cascade_views(cascades, fitted) if cascades else []
-    figures = {view["chart_name"]: view["chart"] for view in cascade_views}
+    cascade_views = optional_sections.cascade_views(cascades, spec["cascades"], fitted) if cascades else []
+    figures = {view["chart_name"]: view["chart"] for view in cascade_views if "chart" in view}
     labelled = leaderboard.read_tables(audit) if audit else None
     context = {
         **_standings_context(spec, folder=folder, views=views, figures=figures, labelled=labelled),

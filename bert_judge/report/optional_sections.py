@@ -87,29 +87,43 @@ def _cost_findings(rows: Sequence[Row], judge: str, spec: Row) -> list[str]:
     )
     judged = f"Judging all {count(int(llm['rows']), 'answer')} with {llm['component']}"
     sentence = f"{judged} would need {tokens}, which costs {llm['cost']:,.2f} {currency} at {rates}."
-    judge_rows = [row for row in rows if row["component"] == judge and is_known(row["seconds"])]
+    # A judge that combines others takes their time too.
+    members = spec["combined"].get(judge, [])
+    judge_rows = [
+        row
+        for row in rows
+        if is_known(row["seconds"])
+        and (row["component"] == judge or (row["component"] in members and (row["stage"], row["split"]) == ("verdicts", "test")))
+    ]
     if not judge_rows or any(row["timed_rows"] != row["rows"] for row in judge_rows) or llm["rows"] < MIN_TIMED_ROWS:
         return [sentence]
     hours = sum(row["seconds"] for row in judge_rows) / 3600
     training = " including training" if any(row["stage"] == "training" for row in judge_rows) else ""
-    break_even = f"It is cheaper if an hour of this machine costs less than {llm['cost'] / hours:,.2f} {currency}."
+    saved = llm["cost"] - sum(row["cost"] for row in judge_rows if is_known(row["cost"]))
+    if saved <= 0:
+        return [sentence]
+    break_even = f"It is cheaper if an hour of this machine costs less than {saved / hours:,.2f} {currency}."
     return [sentence, f"{judge} took {hours:,.2f} hours{training}. {break_even}"]
 
 
 # --- cascades ---
 
 
-def cascade_views(table: Path, cascades: Mapping[str, Path]) -> list[dict[str, Any]]:
-    """Return per cascade its name, judges, finding, chart, and a row of the table per group.
+def cascade_views(table: Path, cascades: Mapping[str, Sequence[str]], fitted: Mapping[str, Path]) -> list[dict[str, Any]]:
+    """Return per cascade its name, judges, finding, a row of the table per group, and the chart of its trade-off if it is fitted.
 
     Args:
         table: output of `build_cascades`.
+        cascades: name → judges.
+        fitted: name → judge.json.
     """
     results = tables.read(table, tables.CASCADES)
     views = []
-    for number, (name, path) in enumerate(cascades.items()):
+    for number, (name, judges) in enumerate(cascades.items()):
         rows = [{**row, "title": group_title(row["level"], row["group"])} for row in records(results[results["cascade"] == name])]
-        view = {"name": name, "finding": _cascade_finding(rows[0]), "chart_name": f"cascade-{number}", **_trade_off(path)}
+        view = {"name": name, "judges": judges, "finding": _cascade_finding(rows[0])}
+        if name in fitted:
+            view |= {"chart_name": f"cascade-{number}", **_trade_off(fitted[name])}
         # With a single task, the other rows repeat the aggregate.
         views.append({**view, "rows": rows[:1] if len(rows) <= 3 else rows})
     return views
@@ -129,7 +143,7 @@ def _cascade_finding(row: Row) -> str:
 
 
 def _trade_off(path: Path) -> dict[str, Any]:
-    """Return the judges, the number of rows that the cascade was fitted on, and the chart of the trade-off on them."""
+    """Return the number of rows that the cascade was fitted on, and the chart of the trade-off on them."""
     thresholds, last_judge = load_thresholds(path)
     judges = [*thresholds, last_judge]
     try:
@@ -141,7 +155,6 @@ def _trade_off(path: Path) -> dict[str, Any]:
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(f"{path}: not a fitted cascade; delete it and run again") from error
     return {
-        "judges": judges,
         "fitted_rows": num_rows,
         "chart": charts.trade_off(points, operating_point, (max(cheap), last), judges[-1]),
     }

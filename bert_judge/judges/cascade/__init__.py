@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -16,14 +16,19 @@ if TYPE_CHECKING:
 
 
 class CascadeJudgeConfig(JudgeConfig):
-    """A cascade of judges: each decides where it is confident and escalates the rest to the next. Set either `accuracy` or
-    `budget`."""
+    """A cascade of judges: each decides where it is confident and escalates the rest to the next. Set one of `accuracy`, `budget`
+    and `escalate`."""
+
+    inference_keys: ClassVar[frozenset[str]] = frozenset({"escalate"})
 
     kind: Literal["cascade"]
     judges: Annotated[list[str], Field(min_length=2)]
     """names of judges, cheapest first; the last one decides everything escalated to it"""
-    dataset: str
-    """dataset whose validation rows are used to fit the confidence threshold"""
+    escalate: Literal["uncertain"] | None = None
+    """`uncertain`: a judge decides where its verdict is marked as certain, or, without such marks, its score is at least 0.9 sure;
+    needs no dataset"""
+    dataset: str | None = None
+    """dataset whose validation rows are used to fit the confidence threshold, for `accuracy` or `budget`"""
     accuracy: Annotated[float, Field(gt=0, le=1)] | None = None
     """minimum accuracy on the validation rows, at the lowest cost; alternative to `budget`"""
     budget: Share | None = None
@@ -31,8 +36,12 @@ class CascadeJudgeConfig(JudgeConfig):
 
     @model_validator(mode="after")
     def _one_aim(self) -> CascadeJudgeConfig:
-        if (self.accuracy is None) == (self.budget is None):
-            raise ValueError("give either accuracy or budget")
+        if sum(aim is not None for aim in (self.accuracy, self.budget, self.escalate)) != 1:
+            raise ValueError("give one of accuracy, budget and escalate")
+        if self.escalate and self.dataset:
+            raise ValueError("dataset has no effect with escalate, which fits nothing; remove it")
+        if not self.escalate and not self.dataset:
+            raise ValueError("accuracy and budget need a dataset with validation rows; name it, or set escalate: uncertain instead")
         return self
 
 
@@ -44,10 +53,10 @@ class CascadeKind(registry.JudgeKind):
 
     def settings(self, block: CascadeJudgeConfig) -> registry.Spec:
         # The thresholds are in the spec of the fitted cascade.
-        return block.model_dump(mode="json", include={"kind", "judges"})
+        return block.model_dump(mode="json", include={"kind", "judges", "escalate"}, exclude_none=True)
 
     def depends_on(self, block: CascadeJudgeConfig) -> registry.Dependencies:
-        return registry.Dependencies(judges=block.judges, datasets=[block.dataset])
+        return registry.Dependencies(judges=block.judges, datasets=[block.dataset] if block.dataset else [])
 
     def source_tables(self, plan: registry.RunPlan, judge: str, model: str, task: str) -> list[registry.LabelTable]:
         """Return one label table per judge of the cascade.
@@ -69,10 +78,10 @@ class CascadeKind(registry.JudgeKind):
     def selections(self, plan: registry.RunPlan, judge: str) -> list[str]:
         block: Any = plan.config.judges[judge]
         escalated = [selections.Escalated(model, judge, n).name for n in block.judges[1:] for model in plan.answer_sources]
-        return [*escalated, selections.HeldOut(block.dataset).name]
+        return [*escalated, *([selections.HeldOut(block.dataset).name] if block.dataset else [])]
 
     def inputs(self, judge: str, block: CascadeJudgeConfig, results: Path = registry.RESULTS) -> registry.Inputs:
-        return {"cascade": registry.judge_file(judge, results)}
+        return {"cascade": registry.judge_file(judge, results)} if block.dataset else {}
 
     def training_spec(self, plan: registry.RunPlan, judge: str) -> registry.Spec:
         block: Any = plan.config.judges[judge]
@@ -99,13 +108,16 @@ class CascadeKind(registry.JudgeKind):
         evaluate_cascade(context.spec, context.folder)
 
     def checks(self, config: Config, judge: str, block: CascadeJudgeConfig) -> list[str]:
-        teacher = config.datasets[block.dataset].teacher
+        teacher = config.datasets[block.dataset].teacher if block.dataset else None
         errors = []
         for position, member in enumerate(block.judges, start=1):
             kind = registry.find(config.judges[member].kind)
             where = f"judges.{judge}.judges: {member!r}"
             if problem := kind.member_problem(member):
                 errors.append(f"{where} {problem}")
+            elif teacher is None:
+                if kind.looks_up_labels and position < len(block.judges):
+                    errors.append(f"{where} looks its verdicts up, and is always sure of them; put it last")
             elif member == teacher and position < len(block.judges):
                 errors.append(f"{where} is the teacher of {block.dataset!r} and always agrees with its labels; put it last")
             elif member != teacher and kind.looks_up_labels:
@@ -126,7 +138,7 @@ class CascadeKind(registry.JudgeKind):
 
         inputs = context.inputs
         labels = list(zip(context.settings["judges"], inputs["labels"], strict=True))
-        label_cascade(context.spec, inputs["candidates"], labels, inputs["cascade"], output)
+        label_cascade(context.spec, inputs["candidates"], labels, inputs.get("cascade"), output)
 
 
 KIND = CascadeKind()

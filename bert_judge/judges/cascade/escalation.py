@@ -113,42 +113,73 @@ def held_out_answers(validation: str | Path, output: str | Path) -> None:
     tables.write(answers[tables.CANDIDATES.names], output, tables.CANDIDATES, {"held_out": Path(validation).parent.name})
 
 
-def select_undecided(candidates: str | Path, labels: Sequence[JudgeLabels], cascade: str | Path, output: str | Path) -> None:
-    """Write the answers that the judges of these label tables, the cheapest first, left undecided, for the next judge."""
+def select_undecided(candidates: str | Path, labels: Sequence[JudgeLabels], cascade: str | Path | None, output: str | Path) -> None:
+    """Write the answers that the judges of these label tables, the cheapest first, left undecided, for the next judge.
+
+    `cascade`: file of a fitted cascade; None: the judges decide where they are certain.
+    """
     answers = tables.read(candidates, tables.CANDIDATES)
-    undecided = answers.drop(_decide(answers, labels, cascade).index).reset_index(drop=True)
+    undecided = answers.drop(_decide(answers, labels, cascade, is_whole=False).index).reset_index(drop=True)
     spec = {"undecided_by": [judge for judge, _ in labels]}
     tables.write(undecided, output, tables.CANDIDATES, spec, revisions=tables.merge_revisions([candidates]))
     log.info("%d of %d answers are escalated", len(undecided), len(answers))
 
 
 def label_cascade(
-    spec: Mapping[str, Any], candidates: str | Path, labels: Sequence[JudgeLabels], cascade: str | Path, output: str | Path
+    spec: Mapping[str, Any], candidates: str | Path, labels: Sequence[JudgeLabels], cascade: str | Path | None, output: str | Path
 ) -> None:
-    """Write the labels of a cascade: for each answer, the label of the judge that decided it."""
+    """Write the labels of a cascade: for each answer, the label of the judge that decided it.
+
+    In a cascade that is not fitted, as in `CascadeJudge`, an uncertain verdict stays if no later judge has one.
+    """
     answers = tables.read(candidates, tables.CANDIDATES)
-    decided = _decide(answers, labels, cascade).sort_index()
+    decided = _decide(answers, labels, cascade, is_whole=True).sort_index()
     merged = pd.concat([answers[[*KEY, "model"]].assign(judge=spec["judge"]), decided], axis=1)
     tables.write(merged, output, tables.LABELS, spec, revisions=tables.merge_revisions([path for _, path in labels]))
     summary = ", ".join(f"{judge} decided {count}" for judge, count in decided["decided_by"].value_counts().items())
     log.info("%s on %s, %s: %s", spec["judge"], spec["model"], spec["task"], summary)
 
 
-def _decide(answers: pd.DataFrame, labels: Sequence[JudgeLabels], cascade: str | Path) -> pd.DataFrame:
-    """Return the labels of the answers that these judges decide, indexed as the answers; tokens are summed over all judges."""
-    thresholds, last = load_thresholds(cascade)
+def _decide(answers: pd.DataFrame, labels: Sequence[JudgeLabels], cascade: str | Path | None, *, is_whole: bool) -> pd.DataFrame:
+    """Return the labels of the answers that these judges decide, indexed as the answers; tokens are summed over all judges.
+
+    `is_whole`: these are all judges of the cascade, so that the last one decides all answers that it sees.
+    """
+    thresholds = {} if cascade is None else load_thresholds(cascade)[0]
     decided: list[pd.DataFrame] = []
     remaining, tokens = answers, pd.DataFrame(np.nan, answers.index, TOKENS)
-    for judge, path in labels:
-        if judge != last and judge not in thresholds:
-            raise InputError(f"{cascade}: has no thresholds for {judge!r}; delete it and run again")
-        rows = join_labels(remaining, path).set_axis(remaining.index)
+    undecided: pd.DataFrame | None = None
+    for number, (judge, path) in enumerate(labels, start=1):
+        rows = join_labels(remaining, path).set_axis(remaining.index).assign(decided_by=judge)
         tokens = tokens.loc[remaining.index].add(rows[TOKENS].astype(float), fill_value=0)
-        is_confident = np.ones(len(rows), dtype=bool)
-        if judge != last:
+        if cascade is None and undecided is not None:
+            rows = _combine_rows(undecided, rows, judge)
+        is_decided = np.ones(len(rows), dtype=bool)
+        if not (is_whole and number == len(labels)):
+            if cascade is None:
+                is_decided = _are_certain(rows)
+            elif judge in thresholds:
+                is_decided = thresholds[judge].is_confident(rows["verdict"], rows["score"])
+            else:
+                raise InputError(f"{cascade}: has no thresholds for {judge!r}; delete it and run again")
             # An answer whose generation failed is not escalated.
-            has_failed = (remaining["status"] == "error").to_numpy()
-            is_confident = has_failed | thresholds[judge].is_confident(rows["verdict"], rows["score"])
-        decided.append(rows.assign(**tokens.astype("Int64"), decided_by=judge)[is_confident][LABEL_COLUMNS])
-        remaining = remaining[~is_confident]
+            is_decided = is_decided | (remaining["status"] == "error").to_numpy()
+        decided.append(rows.assign(**tokens.astype("Int64"))[is_decided][LABEL_COLUMNS])
+        remaining, undecided = remaining[~is_decided], rows[~is_decided]
     return pd.concat(decided)
+
+
+def _are_certain(rows: pd.DataFrame) -> NDArray[np.bool_]:
+    """Return for the rows of a label table whether `is_certain` without a confidence."""
+    columns = (rows[name].astype(object).where(rows[name].notna(), None) for name in ("verdict", "score", "certain"))
+    labels = (Label(verdict, score, certain=certain) for verdict, score, certain in zip(*columns, strict=True))
+    return np.array([is_certain(label, None) for label in labels], dtype=bool)
+
+
+def _combine_rows(rows: pd.DataFrame, next_rows: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Return the rows of label tables as `combine` combines labels: `next_rows` are those of the judge `name`."""
+    stays = (next_rows["verdict"] == "invalid") & (rows["verdict"] != "invalid")
+    failures = name + ": " + next_rows["reason"].astype(object)
+    reasons = rows["reason"].astype(object)
+    earlier = rows.assign(reason=(reasons + "; " + failures).where(reasons.notna(), failures))
+    return next_rows.where(~stays, earlier)

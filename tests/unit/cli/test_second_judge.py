@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -108,8 +109,62 @@ def test_a_check_of_certain_answers_corrects_the_accuracy(server: ChatServer) ->
     assert "and 20 others as a check" in result.output
     # The server calls every answer correct, general half of the certain ones.
     assert "of 20 certain answers" in result.output and "corrected to m, %" in result.output
+    assert "corrected to m: the accuracy that m would find on all answers" in result.output
     # The check changes no verdict of the first judge.
     assert [row["verdict"] for row in verdicts()[:4]] == ["correct", "incorrect", "correct", "incorrect"]
+
+
+def interval(output: str) -> tuple[float, float]:
+    """Return the bounds of the corrected accuracy of all answers."""
+    [bounds] = re.findall(r"│ all .*\[(\S+), (\S+)\]", output)
+    return float(bounds[0]), float(bounds[1])
+
+
+def test_errors_of_the_second_judge_widen_the_corrected_accuracy(server: ChatServer) -> None:
+    write_answers(60, unsure=8)
+    judge = ("--judge", f"general+{server.url}#m", "--check", "20")
+    server.verdict = lambda prompt: "correct" if "ten?" in prompt else "incorrect"
+    plain, widened = (run(*judge, *more, "--force").output for more in ((), ("--check-error", "0.1")))
+    assert "corrected with m: the interval has the true accuracy if m is wrong on at most 10% of the answers" in widened
+    low, high = interval(plain)
+    assert interval(widened) == (pytest.approx(low - 10, abs=0.11), pytest.approx(high + 10, abs=0.11))
+    result = run("--judge", f"general+{server.url}#m", "--check-error", "0.1", "--force")
+    assert result.exit_code == 1 and "--check-error: widens the accuracies that --check corrects; add --check 50" in result.output
+    result = run("--judge", "contains", "--check-error", "0.1", "--force")
+    assert "--check-error: is for a language model behind a server" in result.output
+
+
+def test_a_rate_limit_loses_no_answer(server: ChatServer) -> None:
+    """Status 429 with Retry-After, twice for every prompt, and too often for one."""
+    write_answers()
+    lines = Path("answers.jsonl").read_text("utf-8").splitlines()
+    limited = [line.replace("metal number", f"metal fail:429*{99 if n == 29 else 2} number") for n, line in enumerate(lines)]
+    Path("answers.jsonl").write_text("\n".join(limited) + "\n", "utf-8")
+    result = run("--judge", f"general+{server.url}#m")
+    assert result.exit_code == 0, result.output
+    # Three requests for each of five answers; the client gives up on the sixth after all its retries.
+    assert len(prompts(server)) == 5 * 3 + 7
+    assert "general decided 24 answers, m 5; 1 uncertain verdicts of general stay" in result.output
+    [line] = [line for line in result.output.splitlines() if line.startswith("m gave no verdict on")]
+    assert line.startswith("m gave no verdict on 1: ") and "429" in line
+    assert len(verdicts()) == 30 and "invalid" not in {row["verdict"] for row in verdicts()}
+    # Another call asks about the one without a reply only.
+    before = len(prompts(server))
+    assert "; 5 replies are stored" in run("--judge", f"general+{server.url}#m", "--force").output
+    assert len(prompts(server)) == before + 7
+
+
+def test_a_context_that_is_too_small_loses_no_answer(server: ChatServer) -> None:
+    """The server rejects the request about one answer, with status 400."""
+    write_answers()
+    text = Path("answers.jsonl").read_text("utf-8")
+    Path("answers.jsonl").write_text(text.replace("metal number 29", "metal fail:400*9 number 29"), "utf-8")
+    result = run("--judge", f"general+{server.url}#m")
+    assert result.exit_code == 0, result.output
+    assert "general decided 24 answers, m 5; 1 uncertain verdicts of general stay" in result.output
+    assert len(verdicts()) == 30 and "invalid" not in {row["verdict"] for row in verdicts()}
+    # It is not repeated: the answer does not become shorter.
+    assert len(prompts(server)) == 6
 
 
 def test_a_server_alone(server: ChatServer) -> None:

@@ -196,7 +196,30 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         "judges.other: a checkpoint has its own training; remove this setting",
     ),
     # cascades
-    "cascade with two aims": ({"judges/both": {**CASCADE, "budget": 0.1}}, "judges.both: give either accuracy or budget"),
+    "cascade with two aims": (
+        {"judges/both": {**CASCADE, "budget": 0.1}},
+        "judges.both: give one of accuracy, budget and escalate",
+    ),
+    "cascade with thresholds and marks": (
+        {"judges/both": {**CASCADE, "escalate": "uncertain"}},
+        "judges.both: give one of accuracy, budget and escalate",
+    ),
+    "cascade by marks on a dataset": (
+        {"judges/both": {"kind": "cascade", "judges": ["bert", "human"], "escalate": "uncertain", "dataset": "capitals"}},
+        "judges.both: dataset has no effect with escalate, which fits nothing; remove it",
+    ),
+    "cascade without a dataset": (
+        {"judges/both": {"kind": "cascade", "judges": ["bert", "human"], "budget": 0.1}},
+        "judges.both: accuracy and budget need a dataset with validation rows; name it, or set escalate: uncertain instead",
+    ),
+    "cascade by other marks": (
+        {"judges/both": {"kind": "cascade", "judges": ["bert", "human"], "escalate": "wrong"}},
+        "judges.both.escalate: must be 'uncertain'",
+    ),
+    "cascade by marks that are always sure": (
+        {"judges/both": {"kind": "cascade", "judges": ["human", "bert"], "escalate": "uncertain"}},
+        "judges.both.judges: 'human' looks its verdicts up, and is always sure of them; put it last",
+    ),
     "cascade of one": ({"judges/both": {**CASCADE, "judges": ["bert"]}}, "judges.both.judges: must be a longer list; got ['bert']"),
     "cascade of nobody": (
         {"judges/both": {**CASCADE, "judges": ["contains", "nobody"]}},

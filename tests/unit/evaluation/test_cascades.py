@@ -93,6 +93,9 @@ def test_labels_of_other_answers_are_an_error(tmp_path: Path) -> None:
         build_cascades(SPEC, [path], {"both": [tmp_path / "none.parquet"]}, tmp_path / "cascades.parquet")
 
 
+JUDGES = {"both": ["cheap", "dear"]}
+
+
 def fitted(folder: Path, **changes: Any) -> Path:
     point = {"confidence": 0.9, "row_shares": {"cheap": 1.0, "dear": 0.3}, "agreement": 0.95}
     ends = [{**point, "row_shares": {"cheap": 1.0, "dear": share}, "agreement": a} for share, a in ((0.0, 0.8), (1.0, 0.96))]
@@ -111,7 +114,7 @@ def fitted(folder: Path, **changes: Any) -> Path:
 
 def test_report_compares_with_random_routing(tmp_path: Path) -> None:
     run(tmp_path)
-    (shown,) = optional_sections.cascade_views(tmp_path / "cascades.parquet", {"both": fitted(tmp_path)})
+    (shown,) = optional_sections.cascade_views(tmp_path / "cascades.parquet", JUDGES, {"both": fitted(tmp_path)})
     assert shown["judges"] == ["cheap", "dear"]
     assert shown["finding"].startswith(
         "agrees with gold on 100.0%; it escalates 30.0% of the answers to dear. Random routing of as many answers, with cheap"
@@ -122,7 +125,7 @@ def test_report_compares_with_random_routing(tmp_path: Path) -> None:
 
 def test_chart_compares_thresholds_with_random_routing(tmp_path: Path) -> None:
     run(tmp_path)
-    (shown,) = optional_sections.cascade_views(tmp_path / "cascades.parquet", {"both": fitted(tmp_path)})
+    (shown,) = optional_sections.cascade_views(tmp_path / "cascades.parquet", JUDGES, {"both": fitted(tmp_path)})
     assert [(trace["x"], trace["y"]) for trace in shown["chart"]["data"]] == [
         ([0.0, 1.0], [0.8, 0.96]),
         ([0.0, 0.3, 1.0], [0.8, 0.95, 0.96]),
@@ -134,4 +137,12 @@ def test_chart_compares_thresholds_with_random_routing(tmp_path: Path) -> None:
 def test_file_without_a_curve_is_an_error(tmp_path: Path) -> None:
     run(tmp_path)
     with pytest.raises(InputError, match="not a fitted cascade"):
-        optional_sections.cascade_views(tmp_path / "cascades.parquet", {"both": fitted(tmp_path, trade_off=[{"row_shares": {}}])})
+        path = fitted(tmp_path, trade_off=[{"row_shares": {}}])
+        optional_sections.cascade_views(tmp_path / "cascades.parquet", JUDGES, {"both": path})
+
+
+def test_a_cascade_that_is_not_fitted_has_no_chart(tmp_path: Path) -> None:
+    run(tmp_path)
+    (shown,) = optional_sections.cascade_views(tmp_path / "cascades.parquet", JUDGES, {})
+    assert shown["judges"] == ["cheap", "dear"] and "chart" not in shown
+    assert shown["finding"].startswith("agrees with gold on 100.0%; it escalates 30.0% of the answers to dear.")

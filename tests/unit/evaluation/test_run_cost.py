@@ -19,6 +19,8 @@ SPEC: dict[str, Any] = {
     "trained_on": [["ada", "old"]],
     "answered_in_batches": [],
     "judges": ["bert"],
+    "combined": {},
+    "asked": {},
     "taught": {"teacher": [["ada", "old"]]},
     "trained": {"bert": "mix"},
     "prompted": ["teacher"],
@@ -101,6 +103,27 @@ def test_tokens_time_and_money_are_added_up(results: Path) -> None:
     assert cost.loc["training", "bert", "training"][["rows", "seconds"]].tolist() == [3, 7182]
 
 
+def test_a_judge_that_combines_others_is_counted_once(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`both` asks `bert` about all answers, and `teacher`, which is no scorer, about those that are left."""
+    for model in ("ada", "bob"):
+        write(results, f"labels/both/{model}/sums", (200, 20), 1.0)
+        write(results, f"labels/teacher/{model}@both@teacher/sums", (1000, 100), 5.0, rows=2)
+    asked = {"teacher": [[f"{model}@both@teacher", "sums"] for model in ("ada", "bob")]}
+    spec = {"judges": ["both", "bert"], "combined": {"both": ["bert", "teacher"]}, "asked": asked, "taught": {}, "trained_on": []}
+    cost = build_cost(results, **spec)
+    both, teacher = (cost.loc["verdicts", judge, "test"] for judge in ("both", "teacher"))
+    assert pd.isna(both["prompt_tokens"]) and pd.isna(both["cost"]) and both[["rows", "seconds"]].tolist() == [8, 2]
+    assert teacher[["rows", "prompt_tokens", "seconds"]].tolist() == [4, 4000, 10]
+    assert teacher["cost"] == pytest.approx((4000 * 2 + 400 * 8) / 1e6)
+    # The comparison is with the language model of the cascade, from its own usage.
+    assert cost.loc["llm_on_all", "teacher", "test"]["prompt_tokens"] == 8000
+    monkeypatch.setattr(optional_sections, "MIN_TIMED_ROWS", 4)
+    [_, finding] = optional_sections.cost_view(cost.reset_index(), "both", {**SPEC, **spec})["findings"]
+    # 2 s of its own, 18 of bert and 7182 of its training, which is not its own, and 10 of the teacher.
+    saved = (8000 * 2 + 800 * 8 - 4000 * 2 - 400 * 8) / 1e6
+    assert finding.startswith("both took 0.01 hours.") and finding.endswith(f"less than {saved / (30 / 3600):,.2f} EUR.")
+
+
 def test_missing_measurements_are_null(results: Path) -> None:
     bob = build_cost(results).loc["answers", "bob", "test"]
     assert bob[["prompt_tokens", "completion_tokens", "seconds", "gpu_hours", "cost"]].isna().all() and bob["timed_rows"] == 0
@@ -158,3 +181,20 @@ def test_cost_spec_of_the_plan() -> None:
     assert spec["trained"] == {"demo_judge": "demo"} and list(spec["taught"]) == ["teacher"]
     assert spec["assumed_price"] == {"prompt": 2.5, "completion": 10.0}
     assert len(spec["tables"]) == 9 and len(spec["trained_on"]) == 9
+
+
+def test_cost_spec_of_a_cascade() -> None:
+    """The language model of a cascade is no scorer, and what it costs is counted all the same."""
+    price = {"prompt": 0.15, "completion": 0.6}
+    judges = {
+        "general": {"kind": "bert", "checkpoint": "general"},
+        "asked": {"kind": "llm", "model": {"generator": "openai", "model": "m", "price": price}},
+        "both": {"kind": "cascade", "judges": ["general", "asked"], "escalate": "uncertain"},
+    }
+    raw = {"models": {"a": {"generator": "simulated", "p_correct": 0.5}}, "tasks": {"test": ["facts_test"]}, "judges": judges}
+    spec = plan.build_plan({**raw, "scorers": ["general", "both"]}).cost_spec()
+    assert spec["combined"] == {"both": ["general", "asked"]} and spec["asked"] == {"asked": [["a@both@asked", "facts_test"]]}
+    assert spec["prompted"] == ["asked"] and spec["prices"]["verdicts"] == {"asked": price}
+    alone = plan.build_plan({**raw, "scorers": ["both"]}).cost_spec()
+    assert alone["asked"] == {"asked": [["a@both@asked", "facts_test"]], "general": [["a", "facts_test"]]}
+    assert plan.build_plan({**raw, "scorers": ["general", "asked", "both"]}).cost_spec()["asked"] == {}

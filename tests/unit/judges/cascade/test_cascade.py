@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,7 @@ from bert_judge import tables
 from bert_judge.judges.cascade import escalation as stage
 from bert_judge.judges.cascade.escalation import CascadeJudge, DecisionThresholds, load_thresholds
 from bert_judge.judges.cascade.fit import MIN_BIN_ROWS, JudgeOutputs, choose_point, fit_cascade, operating_points
-from bert_judge.judges.protocol import Label, Row, decided
+from bert_judge.judges.protocol import Label, Row, decided, invalid
 from bert_judge.labels.judge_loading import find_judges
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables import selections
@@ -224,6 +224,80 @@ def test_stages_label_like_the_judge(tmp_path: Path, fitted: Path) -> None:
     assert labelled["verdict"][3] == "invalid"
     assert labelled["prompt_tokens"].tolist() == [10 if row in set(escalated["sample_id"]) else 5 for row in frame["sample_id"]]
     assert tables.provenance(tmp_path / "both.parquet")["revisions"] == {"cheap": "1", "expensive": "1"}
+
+
+class Marked:
+    """Returns the labels that it was given, by the answers' ids; keeps the ids that it was asked about."""
+
+    def __init__(self, name: str, labels: Mapping[str, Label]) -> None:
+        self.revisions, self.labels = {name: "1"}, labels
+        self.asked: list[str] = []
+
+    def judge(self, rows: Sequence[Row]) -> list[Label]:
+        self.asked += [row.sample_id for row in rows]
+        return [self.labels[row.sample_id] for row in rows]
+
+
+SURE, UNSURE = Label("correct", 0.7, certain=True), Label("incorrect", 0.02, certain=False)
+LIKELY, TORN = Label("incorrect", 0.1), Label("correct", 0.89, "by words")
+NONE, REFUSED = invalid("no number"), invalid("the judge's model failed: 400")
+# First label, second, third, and the verdict, judge and reason that the cascade must have.
+MARKED = [
+    (SURE, UNSURE, UNSURE, ("correct", "first", None)),
+    (LIKELY, SURE, SURE, ("incorrect", "first", None)),
+    (UNSURE, SURE, UNSURE, ("correct", "second", None)),
+    (UNSURE, TORN, LIKELY, ("incorrect", "third", None)),
+    (TORN, UNSURE, TORN, ("correct", "third", "by words")),
+    (NONE, LIKELY, SURE, ("incorrect", "second", None)),
+    (NONE, NONE, NONE, ("invalid", "third", "no number")),
+    (TORN, REFUSED, UNSURE, ("incorrect", "third", None)),
+    (TORN, REFUSED, REFUSED, ("correct", "first", f"by words; second: {REFUSED.reason}; third: {REFUSED.reason}")),
+    (UNSURE, TORN, REFUSED, ("correct", "second", f"by words; third: {REFUSED.reason}")),
+    (UNSURE, REFUSED, REFUSED, ("incorrect", "first", f"second: {REFUSED.reason}; third: {REFUSED.reason}")),
+]
+
+
+def test_a_cascade_that_is_not_fitted_decides_by_marks_in_stages_and_in_one_process(tmp_path: Path) -> None:
+    frame = answers().head(len(MARKED))
+    names, ids = ["first", "second", "third"], frame["sample_id"].tolist()
+    judges = {name: Marked(name, {i: row[number] for i, row in zip(ids, MARKED, strict=True)}) for number, name in enumerate(names)}
+    rows = [Row(sample_id, 0, "m", "q é?", ("r",), "漢字") for sample_id in ids]
+    at_once = CascadeJudge(judges, [None, None]).judge(rows)
+    expected = [row[3] for row in MARKED]
+    assert [(label.verdict, label.decided_by, label.reason) for label in at_once] == expected
+
+    candidates, paths = write(tmp_path, "answers", frame, tables.CANDIDATES), []
+    escalated = frame
+    for name, judge in judges.items():
+        table = labels(escalated, name, [0.5] * len(escalated)).assign(
+            **{
+                column: [getattr(judge.labels[i], column) for i in escalated["sample_id"]]
+                for column in ("verdict", "score", "reason", "certain")
+            }
+        )
+        paths.append((name, write(tmp_path, name, table, tables.LABELS)))
+        assert escalated["sample_id"].tolist() == judge.asked
+        stage.select_undecided(candidates, paths, None, tmp_path / "escalated.parquet")
+        escalated = tables.read(tmp_path / "escalated.parquet", tables.CANDIDATES)
+    stage.label_cascade(SPEC, candidates, paths, None, tmp_path / "both.parquet")
+    staged = tables.read(tmp_path / "both.parquet", tables.LABELS)
+    found = staged[["verdict", "decided_by", "reason"]].astype(object)
+    assert list(found.where(found.notna(), None).itertuples(index=False, name=None)) == expected
+    assert [None if pd.isna(score) else score for score in staged["score"]] == [label.score for label in at_once]
+    assert [None if pd.isna(value) else value for value in staged["certain"]] == [label.certain for label in at_once]
+    # Five tokens for each judge that saw the answer.
+    times = [sum(sample_id in judge.asked for judge in judges.values()) for sample_id in ids]
+    assert staged["prompt_tokens"].tolist() == [5 * count for count in times]
+
+
+def test_an_answer_that_failed_is_not_escalated_by_marks(tmp_path: Path) -> None:
+    frame = answers().head(2)
+    frame.loc[0, ["status", "candidate", "reason"]] = ["error", "", "out of memory"]
+    candidates = write(tmp_path, "answers", frame, tables.CANDIDATES)
+    cheap = write(tmp_path, "cheap", labels(frame, "cheap", [np.nan, np.nan]), tables.LABELS)
+    stage.select_undecided(candidates, [("cheap", cheap)], None, tmp_path / "escalated.parquet")
+    escalated = tables.read(tmp_path / "escalated.parquet", tables.CANDIDATES)
+    assert escalated["sample_id"].tolist() == frame["sample_id"].tolist()[1:]
 
 
 def test_nothing_escalated_is_an_empty_table(tmp_path: Path, fitted: Path) -> None:
