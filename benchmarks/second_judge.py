@@ -7,8 +7,9 @@ agree on them, the accuracy of the verdicts by the labels before and after, and 
 labels and errs on 10% of the answers at random; with --server it is a language model, such as http://localhost:8080/v1.
 
 Then simulated files: `--runs` samples of 300 of these answers with replacement, of which the second judge sees the uncertain ones
-and 50 of the others. Printed is how often the corrected interval covers the accuracy by the second judge's verdicts on all answers,
-for one that is always right (the truth) and one that errs on 10%; and for the latter, how often it covers the truth.
+and 50 of the others. Printed is how often the corrected interval of `score --check` covers the accuracy by the second judge's
+verdicts on all answers, how often it covers the truth, and how often that of --check-error does, which is widened by the share of
+errors; for a second judge that is always right, and for one that errs on 10%.
 """
 
 from __future__ import annotations
@@ -73,10 +74,11 @@ def measure(name: str, count: int, server: str | None) -> pd.DataFrame:
     return pd.DataFrame({"question": [row.question for row in rows], "certain": certain, "score": scores, "truth": truth})
 
 
-def simulate(rows: pd.DataFrame, runs: int, error_rate: float) -> tuple[int, int]:
-    """Return in how many samples the interval covers the accuracy by the second judge on all rows, and the truth."""
+def simulate(rows: pd.DataFrame, runs: int, error_rate: float) -> tuple[int, int, int]:
+    """Return in how many samples the interval covers the accuracy by the second judge on all rows, and the truth: as it is, and
+    widened by the error rate."""
     verdicts = stand_in(rows["truth"].to_numpy(), error_rate, "simulation")
-    covered = [0, 0]
+    second, truth, widened = 0, 0, 0
     for run in range(runs):
         generator = np.random.default_rng(run)
         drawn = generator.integers(0, len(rows), SAMPLE_ROWS)
@@ -84,10 +86,11 @@ def simulate(rows: pd.DataFrame, runs: int, error_rate: float) -> tuple[int, int
         others = np.flatnonzero(sample["certain"])
         unseen = generator.permutation(others)[CHECK_ROWS:]
         sample.loc[unseen, "second"] = np.nan
-        interval = correct_accuracy(sample)
-        for index, value in enumerate((verdicts.mean(), rows["truth"].mean())):
-            covered[index] += interval.low <= value <= interval.high
-    return covered[0], covered[1]
+        plain, wide = correct_accuracy(sample), correct_accuracy(sample, error_rate)
+        second += plain.low <= verdicts.mean() <= plain.high
+        truth += plain.low <= rows["truth"].mean() <= plain.high
+        widened += wide.low <= rows["truth"].mean() <= wide.high
+    return second, truth, widened
 
 
 def main() -> None:
@@ -102,12 +105,10 @@ def main() -> None:
     parts = [measure(name, arguments.rows, arguments.server) for name in arguments.files]
     if arguments.server is None:
         rows = pd.concat(parts, ignore_index=True)
+        print("\n| second judge errs on, % | its accuracy | the truth | the truth, widened |\n|---|---|---|---|")
         for error_rate in (0.0, ERROR_RATE):
-            of_second, of_truth = simulate(rows, arguments.runs, error_rate)
-            print(
-                f"second judge wrong on {error_rate:.0%}: the corrected interval covers its accuracy on all answers in "
-                f"{of_second}, and the truth in {of_truth}, of {arguments.runs} samples"
-            )
+            cells = simulate(rows, arguments.runs, error_rate)
+            print(f"| {100 * error_rate:.0f} | " + " | ".join(f"{cell} of {arguments.runs}" for cell in cells) + " |")
 
 
 if __name__ == "__main__":

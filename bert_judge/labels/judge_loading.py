@@ -137,9 +137,14 @@ class JudgeReference:
 
 @dataclass(frozen=True)
 class CascadeReference(JudgeReference):
-    """A cascade of judges of single answers, the cheapest first."""
+    """A cascade of judges of single answers, the cheapest first.
+
+    Attributes:
+        confidences: see `CascadeJudge`; None: the accuracy that each judge after the first had on its validation rows.
+    """
 
     members: Sequence[JudgeReference] = ()
+    confidences: Sequence[float | None] | None = None
 
     @property
     def needs_references(self) -> bool:
@@ -149,7 +154,7 @@ class CascadeReference(JudgeReference):
         from bert_judge.judges.cascade.escalation import CascadeJudge
 
         loaded = [member.load() for member in self.members]
-        confidences = [_read_accuracy(judge) for judge in loaded[1:]]
+        confidences = self.confidences or [_read_accuracy(judge) for judge in loaded[1:]]
         judge = CascadeJudge({judge.name: judge.judge for judge in loaded}, confidences)
         origin = tables.canonical({"judges": [judge.origin for judge in loaded], "confidences": confidences})
         return NamedCascade(
@@ -161,6 +166,9 @@ class CascadeReference(JudgeReference):
             members=loaded,
             confidences=confidences,
         )
+
+    def missing(self) -> str | None:
+        return next((problem for member in self.members if (problem := member.missing())), None)
 
     @property
     def is_served(self) -> bool:
@@ -314,6 +322,13 @@ def from_config(
     block, kind = resolved.config.judges[name], resolved.kind_of(name)
     if problem := kind.standalone_problem(block):
         raise InputError(f"--judge {name}: {problem}")
+    if kind.combines_labels:
+        names = kind.depends_on(block).judges
+        members = [from_config(raw, name, config_files=config_files, results=results, model=model, task=task) for name in names]
+        if served := [member.name for member in members[:-1] if member.is_served]:
+            raise InputError(f"--judge {name}: outside a run only its last judge may ask a server; put {served[0]} last")
+        context = LoadContext({"judge": name, "settings": {}}, {}, {})
+        return CascadeReference(name, kind, context, members=members, confidences=[None] * len(members[1:]))
     spec = resolved.preferences_spec(name, task) if kind.compares_pairs else resolved.labels_spec(name, model, task)
     inputs = kind.inputs(name, block, results)
     required = {key: Path(str(path)) for key, path in inputs.items()}

@@ -12,7 +12,11 @@ from bert_judge.assets.prepare import Manifest
 from bert_judge.candidates.generators.hf import HFGenerator
 from bert_judge.candidates.generators.openai import OpenAIGenerator
 from bert_judge.candidates.generators.protocol import Request
+from bert_judge.candidates.generators.server_features import PROBE
 from bert_judge.config import HFModel, OpenAIModel
+from bert_judge.judges.prompted import PROBABILITY
+from bert_judge.judges.protocol import Row
+from bert_judge.labels.judge_loading import load_judges
 from bert_judge.runtime.errors import InputError
 from bert_judge.tasks import Sample
 
@@ -50,6 +54,18 @@ def test_a_constrained_answer_is_a_choice(server: str) -> None:
         assert answer.status == "ok"
         assert answer.choice_probabilities is not None
         assert sum(answer.choice_probabilities.values()) == pytest.approx(1)
+
+
+def test_a_probe_finds_what_the_server_honours(smollm_server: str) -> None:
+    [judge] = load_judges([smollm_server])
+    assert judge.name == "served"
+    assert judge.judge.generator.check_features().describe() == "structured_outputs; log-probabilities"
+    [label] = judge.judge.judge([Row("s", 0, "m", "What is the capital of France?", ("Paris",), "It is Paris.")])
+    assert (label.reason, label.completion_tokens) == (PROBABILITY, 2) and label.score is not None and 0 < label.score < 1
+    # The other restrictions, by themselves: `grammar` is ignored without an error, `json_schema` is honoured.
+    probed = {name: client(smollm_server, structured_output=name) for name in ("grammar", "json_schema")}
+    replies = {name: probe.generate([PROBE])[0].text for name, probe in probed.items()}
+    assert replies["grammar"] not in (PROBE.choices or ()) and replies["json_schema"] in (PROBE.choices or ())
 
 
 def test_what_the_server_refuses(server: str) -> None:

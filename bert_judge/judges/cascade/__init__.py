@@ -130,8 +130,10 @@ class CascadeKind(registry.JudgeKind):
     def member_problem(self, judge: str) -> str | None:
         return "is a cascade itself; list its judges here"
 
-    def standalone_problem(self, block: CascadeJudgeConfig) -> str | None:
-        return "is a cascade and only judges the answers of a run; name one of its judges, or use attacks.judges in a run"
+    def standalone_problem(self, block: CascadeJudgeConfig | None) -> str | None:
+        if block is not None and block.escalate:
+            return None
+        return "is a fitted cascade and only judges the answers of a run; name one of its judges, or use attacks.judges in a run"
 
     def combine_labels(self, context: registry.LoadContext, output: Path) -> None:
         from bert_judge.judges.cascade.escalation import label_cascade

@@ -167,6 +167,30 @@ def test_a_context_that_is_too_small_loses_no_answer(server: ChatServer) -> None
     assert len(prompts(server)) == 6
 
 
+def write_config(server: ChatServer, judges: list[str]) -> None:
+    model = {"generator": "openai", "model": "m", "base_url": server.url}
+    blocks = {
+        "general": {"kind": "bert", "checkpoint": "general"},
+        "gpt": {"kind": "llm", "reasoning": False, "model": model},
+        "both": {"kind": "cascade", "judges": judges, "escalate": "uncertain"},
+    }
+    Path("mine.yaml").write_text(json.dumps({"judges": blocks}), "utf-8")
+
+
+def test_a_cascade_of_a_configuration_outside_a_run(server: ChatServer) -> None:
+    write_answers()
+    write_config(server, ["general", "gpt"])
+    result = run("--judge", "mine.yaml:both", "--check", "4")
+    assert result.exit_code == 0, result.output
+    assert "gpt will be asked about the 6 of 30 answers on which general is uncertain and 4 others as a check" in result.output
+    assert "general decided 24 answers, gpt 6" in result.output and len(prompts(server)) == 10
+    assert [row["verdict"] for row in verdicts()[-6:]] == ["correct"] * 6
+    write_config(server, ["gpt", "general"])
+    result = run("--judge", "mine.yaml:both", "--force")
+    assert result.exit_code == 1 and len(prompts(server)) == 10
+    assert "--judge both: outside a run only its last judge may ask a server; put gpt last" in result.output
+
+
 def test_a_server_alone(server: ChatServer) -> None:
     write_answers(10, unsure=2)
     result = run("--judge", f"{server.url}#m", "--max-rows", "4")

@@ -218,7 +218,7 @@ def test_command_attacks_a_trained_judge(task: Path, tmp_path: Path, monkeypatch
         (
             "both",
             None,
-            "error: --judge both: is a cascade and only judges the answers of a run; name one of its judges",
+            "error: --judge both: is a fitted cascade and only judges the answers of a run; name one of its judges",
         ),
     ],
 )
