@@ -14,6 +14,7 @@ from bert_judge.candidates.generators import make_generator
 from bert_judge.candidates.generators.cache import CachedGenerator
 from bert_judge.candidates.generators.protocol import Completion, Generator, Request
 from bert_judge.importers import files
+from bert_judge.perturbations.simulated_answers import find_similar_answers
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.resume import Batch
@@ -89,10 +90,12 @@ def pregenerate_answers(batch: Batch, output: str | Path, cache: CachedGenerator
 
 def plan_requests(spec: Mapping[str, Any], task_table: str | Path) -> list[Request]:
     """Return the requests of a candidates table: every question, `attempts` times."""
-    requests = []
-    for sample_id, sample in read_samples(task_table).items():
-        text = prompt(sample, spec["family"], spec["prompt_style"])
-        requests += [Request(sample_id, attempt, text, sample) for attempt in range(spec["settings"].get("attempts", 1))]
+    requests, samples = [], read_samples(task_table)
+    similar = find_similar_answers(samples) if spec["settings"]["generator"] == "simulated" else {}
+    for sample_id, sample in samples.items():
+        text, others = prompt(sample, spec["family"], spec["prompt_style"]), similar.get(sample_id, ())
+        attempts = range(spec["settings"].get("attempts", 1))
+        requests += [Request(sample_id, attempt, text, sample, similar=others) for attempt in attempts]
     return requests
 
 

@@ -74,11 +74,12 @@ def _change_number(text: str, rng: KeyedRandom, pool: AnswerPool) -> str | None:
 
 def _reverse(text: str, rng: KeyedRandom, pool: AnswerPool) -> str | None:
     """Add or remove "not", or replace a word by its opposite; both together might cancel each other."""
-    first, second = rng.shuffled((_negate, oppose), "way")
+    first, second = rng.shuffled((negate, oppose), "way")
     return first(text, rng) or second(text, rng)
 
 
-def _negate(text: str, rng: KeyedRandom) -> str | None:
+def negate(text: str, rng: KeyedRandom) -> str | None:
+    """Add or remove "not"; None without a verb that takes it."""
     if match := _NEGATED.search(text):
         return _replace(text, match, "")
     matches = list(_VERB.finditer(text))

@@ -1,17 +1,21 @@
 """Correct and wrong answers of simulated models, and the forms in which they may be written."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
+from bert_judge.perturbations.edited_answers import negate
+from bert_judge.perturbations.synthetic_answers import change_number, oppose
 from bert_judge.runtime.keyed_random import KeyedRandom
 from bert_judge.tasks import Sample
 from bert_judge.tasks.demo import PEOPLE, answers_of_kind, is_person, similar_answers
+from bert_judge.text.answer_kinds import answer_kind
 from bert_judge.text.normalization import TENS, UNITS
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-# Zero to twenty.
+# Wrong answers of a question, answers to other questions that it gets, and changed numbers of its own.
+NUM_WRONG, SIMILAR, CHANGED_NUMBERS = 3, 6, 3
 # Wrong words for answers that have no similar ones.
 WRONG_WORDS = ("copper", "harbour", "seventh", "northern", "velvet", "orchard", "silent", "granite", "autumn", "lantern")
 
@@ -23,8 +27,41 @@ class Answer(NamedTuple):
     letter: str | None = None
 
 
-def propose_answers(sample: Sample, rng: KeyedRandom) -> tuple[Answer, tuple[Answer, ...]]:
-    """Return a correct answer and three distinct plausible wrong ones (fewer if a question has fewer options)."""
+def find_similar_answers(samples: Mapping[str, Sample]) -> dict[str, tuple[str, ...]]:
+    """Return sample_id → the references of up to `SIMILAR` other questions of a task, with answers of the same kind first.
+
+    Those with the next ids, which are hashes, so that a further question changes few others.
+    """
+    members = sorted(sample_id for sample_id, sample in samples.items() if sample.references)
+    groups: dict[str, list[str]] = {}
+    for sample_id in members:
+        groups.setdefault(_kind_of_answer(samples[sample_id].references[0]), []).append(sample_id)
+    of_any_kind, of_same_kind = dict(_following(members)), dict(pair for group in groups.values() for pair in _following(group))
+    similar = {}
+    for sample_id in members:
+        others = [*of_same_kind[sample_id], *of_any_kind[sample_id]]
+        similar[sample_id] = tuple(dict.fromkeys(samples[other].references[0] for other in others))[:SIMILAR]
+    return similar
+
+
+def _following(members: Sequence[str]) -> Iterator[tuple[str, Sequence[str]]]:
+    """Yield each member with those that follow it in a circle; more than are needed, because answers repeat each other."""
+    circle = [*members, *members]
+    for position, member in enumerate(members):
+        yield member, circle[position + 1 : position + min(len(members), 3 * SIMILAR)]
+
+
+def _kind_of_answer(text: str) -> str:
+    """Return the kind of a reference; of one with a number the words beside it, so that a length is not answered by a weight."""
+    shape = re.sub(r"\d+(?:[.,]\d+)*", "0", text.strip().casefold())
+    return shape if "0" in shape else answer_kind("", [text], "")
+
+
+def propose_answers(sample: Sample, rng: KeyedRandom, similar: Sequence[str] = ()) -> tuple[Answer, tuple[Answer, ...]]:
+    """Return a correct answer and three distinct plausible wrong ones (fewer if a question has fewer options).
+
+    `similar`: the question's value of `find_similar_answers`.
+    """
     correct = _correct_option(sample)
     if correct is not None and sample.choices is not None and len(sample.choices) > 1:
         options = [Answer(text, letter) for text, letter in zip(sample.choices, LETTERS, strict=False)]
@@ -32,7 +69,7 @@ def propose_answers(sample: Sample, rng: KeyedRandom) -> tuple[Answer, tuple[Ans
         return options[correct], tuple(wrong[:3])
     use_first = rng.bernoulli(0.75, "usual form")
     text = sample.references[0] if use_first else rng.choose(sample.references, "reference")
-    return Answer(text), tuple(Answer(wrong_text) for wrong_text in _wrong_texts(sample, rng))
+    return Answer(text), tuple(Answer(wrong_text) for wrong_text in _wrong_texts(sample, rng, similar))
 
 
 def format_answer(answer: Answer, sample: Sample, rng: KeyedRandom, draw: str) -> str:
@@ -103,14 +140,14 @@ def _number_forms(text: str, number: Decimal, question: str) -> list[str]:
     return forms
 
 
-def _wrong_texts(sample: Sample, rng: KeyedRandom) -> list[str]:
+def _wrong_texts(sample: Sample, rng: KeyedRandom, similar: Sequence[str]) -> list[str]:
     used = {_normalize(reference) for reference in sample.references}
     wrong: list[str] = []
-    for text in _proposals(sample, rng):
+    for text in _proposals(sample, rng, similar):
         if _normalize(text) not in used:
             used.add(_normalize(text))
             wrong.append(text)
-        if len(wrong) == 3:
+        if len(wrong) == NUM_WRONG:
             break
     return wrong
 
@@ -120,13 +157,19 @@ def _normalize(text: str) -> str:
     return str(number.normalize()) if number is not None else " ".join(text.casefold().split())
 
 
-def _proposals(sample: Sample, rng: KeyedRandom) -> Iterator[str]:
+def _proposals(sample: Sample, rng: KeyedRandom, similar: Sequence[str]) -> Iterator[str]:
     """Yield wrong answers endlessly: plausible ones first, then altered ones."""
     reference = sample.references[0]
     if (number := _to_number(reference)) is not None:
         yield from _near_misses(number, sample, rng)
+    elif siblings := similar_answers(reference):
+        yield from rng.shuffled(siblings, "siblings")
     else:
-        yield from rng.shuffled(similar_answers(reference) or _similar_names(reference), "siblings")
+        kind = _kind_of_answer(reference)
+        same_kind = [text for text in similar if _kind_of_answer(text) == kind]
+        yield from rng.shuffled([*same_kind, *_edits(reference, rng)], "similar")
+        yield from rng.shuffled(_similar_names(reference), "siblings")
+        yield from similar
     turn = 0
     while True:
         turn += 1
@@ -142,6 +185,16 @@ def _near_misses(number: Decimal, sample: Sample, rng: KeyedRandom) -> list[str]
     if digits.isdigit() and len(digits) > 1 and digits[-2] != "0":
         misses.append(Decimal(digits[:-2] + digits[-1] + digits[-2]))
     return [str(miss) for miss in rng.shuffled(misses, "near misses") if number < 0 or miss >= 0]
+
+
+def _edits(text: str, rng: KeyedRandom) -> Iterator[str]:
+    """Yield a text with other numbers, with an opposite, and denied."""
+    for number in range(CHANGED_NUMBERS):
+        if changed := change_number(text, KeyedRandom((*rng.key, "number", number))):
+            yield changed
+    for edit in (oppose, negate):
+        if changed := edit(text, KeyedRandom((*rng.key, edit.__name__))):
+            yield changed
 
 
 def _similar_names(text: str) -> Sequence[str]:

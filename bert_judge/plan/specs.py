@@ -24,6 +24,8 @@ from bert_judge.tables import selections
 CHAT_SETTINGS = {"dtype", "system", "thinking", "reasoning_end", "trust_remote_code"}
 # The only part of an imported set. Names of generated parts contain a `@`.
 IMPORTED = "imported"
+# Raised when simulated models answer questions of the user otherwise.
+WRONG_ANSWERS_VERSION = 2
 # Names of two models, sorted.
 ModelPair = tuple[str, str]
 
@@ -172,6 +174,8 @@ class Specs(ResolvedConfig):
             "settings": settings,
             "prompt_style": self.config.prompt_style,
         }
+        if settings["generator"] == "simulated":
+            spec["wrong_answers"] = WRONG_ANSWERS_VERSION
         return {**spec, "student": self.student_spec(model)} if model in self.students else spec
 
     def labels_spec(self, judge: str, model: str, task: str) -> Spec:

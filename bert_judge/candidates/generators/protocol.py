@@ -21,6 +21,7 @@ class Request:
         prompt: text for the model, including the instructions of the prompt style.
         sample: the question behind the prompt; only simulated models may read its references.
         choices: if given, the completion must be one of these words; the generator enforces it where its backend can.
+        similar: answers to other questions, for the wrong answers of simulated models (`find_similar_answers`).
     """
 
     sample_id: str
@@ -28,6 +29,7 @@ class Request:
     prompt: str
     sample: Sample
     choices: tuple[str, ...] | None = None
+    similar: tuple[str, ...] = ()
 
     def seed(self, base_seed: int, bits: int = 63) -> int:
         """Derive a sampling seed of `bits` bits from prompt and attempt only, so that it depends on no other row and no task."""

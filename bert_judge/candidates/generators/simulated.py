@@ -179,7 +179,7 @@ def probability(p_correct: float, question: str) -> float:
 
 def _plan_answer(request: Request, rng: KeyedRandom, knows: bool) -> AnswerPlan:
     sample = request.sample
-    correct, wrong = simulated_answers.propose_answers(sample, rng)
+    correct, wrong = simulated_answers.propose_answers(sample, rng, request.similar)
     options = rng.shuffled([correct, *wrong], "listed")
     # A question with few options has few wrong answers.
     wrong = wrong + wrong[-1:] * (3 - len(wrong))

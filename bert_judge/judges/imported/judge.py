@@ -12,6 +12,7 @@ from bert_judge.candidates.generators.simulated import simulate
 from bert_judge.candidates.stage import read_samples
 from bert_judge.importers import files
 from bert_judge.judges.protocol import Label, Row, decided, invalid
+from bert_judge.perturbations.simulated_answers import find_similar_answers
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.keyed_random import fraction
 from bert_judge.tasks.registry import prompt
@@ -151,6 +152,7 @@ class SimulatedTruth:
         self._spec = spec
         self._task_table = task_table
         self._samples = read_samples(task_table)
+        self._similar = find_similar_answers(self._samples)
 
     def judge(self, rows: Sequence[Row]) -> list[Label]:
         """See `judges.protocol.Judge`."""
@@ -163,7 +165,8 @@ class SimulatedTruth:
                 f"{self._task_table}: has no question {row.sample_id}; delete the candidates of {row.model} and run again"
             )
         sample = self._samples[row.sample_id]
-        request = Request(row.sample_id, row.attempt, prompt(sample, source["family"], source["prompt_style"]), sample)
+        text, similar = prompt(sample, source["family"], source["prompt_style"]), self._similar.get(row.sample_id, ())
+        request = Request(row.sample_id, row.attempt, text, sample, similar=similar)
         completion, truth = simulate(source["model"], source["settings"], request)
         if completion.text != row.candidate:
             raise InputError(

@@ -204,6 +204,43 @@ def test_users_own_questions_work(sample: Sample, style: str) -> None:
         assert wrong.text != right.text
 
 
+OWN = {
+    "distance": [f"{n}.5 km" for n in range(12, 18)],
+    "weight": [f"{n}.1 kg" for n in range(1, 5)],
+    "person": ["Ada Berger", "Ines Koch", "Olu Adeyemi", "Mei Lin"],
+    "reason": [
+        "because the valve was closed all day",
+        "because the pump had no power at all",
+        "because the tank was empty by noon",
+        "because the fuse had burnt two days before",
+    ],
+}
+
+
+def test_wrong_answers_to_own_questions_are_of_the_same_kind() -> None:
+    samples = {
+        f"{kind}{number}": Sample(f"What is {kind} {number}?", (answer,), "text")
+        for kind, answers in OWN.items()
+        for number, answer in enumerate(answers)
+    }
+    similar = simulated_answers.find_similar_answers(samples)
+    for sample_id, sample in samples.items():
+        answers = OWN[sample_id.rstrip("0123456789")]
+        assert set(similar[sample_id][: len(answers) - 1]) == set(answers) - {sample.references[0]}
+        _, wrong = simulated_answers.propose_answers(sample, KeyedRandom((sample_id,)), similar[sample_id])
+        for text in (answer.text for answer in wrong):
+            is_edit = [*text.split()[1:]] == [*sample.references[0].split()[1:]] and text[0].isdigit()
+            assert text in answers or is_edit or ("reason" in sample_id and text.startswith("because the")), text
+            assert not set(text.split()) & set(simulated_answers.WRONG_WORDS), text
+
+
+def test_a_further_question_changes_few_answers() -> None:
+    samples = {f"{n:02x}": Sample(f"Question {n}?", (f"Name Number{n}x",), "text") for n in range(0, 80, 2)}
+    before = simulated_answers.find_similar_answers(samples)
+    after = simulated_answers.find_similar_answers({**samples, "29": Sample("New?", ("Name Else",), "text")})
+    assert sum(before[sample_id] != after[sample_id] for sample_id in samples) <= simulated_answers.SIMILAR
+
+
 def test_no_references_is_an_error_row_and_not_a_crash() -> None:
     sample = Sample("?", ())
     [completion] = SimulatedGenerator("m", settings("terse")).generate([Request("1", 0, "?", sample)])
