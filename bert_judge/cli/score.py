@@ -453,8 +453,8 @@ def _print_accuracies(headings: Sequence[str], lines: Sequence[tuple[Sequence[st
         of_valid = correct.sum() / valid.sum() if valid.any() else math.nan
         cells = [f"{len(verdicts):,}", f"{format_percent(accuracy.value)} {format_interval(accuracy.low, accuracy.high)}"]
         cells += [accuracy_range] if has_ranges else []
-        cells += [] if all_valid else map(format_percent, (1 - valid.mean(), of_valid))
-        cells += [] if all_attempted else map(format_percent, (attempts.attempted, attempts.accuracy_attempted))
+        cells += [] if all_valid else [*map(format_percent, (1 - valid.mean(), of_valid))]
+        cells += [] if all_attempted else [*map(format_percent, (attempts.attempted, attempts.accuracy_attempted))]
         table.add_row(*(name or "–" for name in names), *cells)
     console().print(table)
     if len(lines) > MAX_LINES:

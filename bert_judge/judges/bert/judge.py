@@ -210,7 +210,8 @@ class BERTJudge:
         """Like `predict`, with raw scores, truncation, token counts and the reasons of rule modules."""
         self.check_trained()
         if isinstance(questions, str) and isinstance(candidates, str):
-            questions, references, candidates = [questions], [references], [candidates]
+            texts_of_row = [references] if isinstance(references, str) else [text for text in references if isinstance(text, str)]
+            questions, references, candidates = [questions], [texts_of_row], [candidates]
         texts = _normalize(questions, references, candidates)
         decisions = self._ask_rules(texts)
         references, decisions = unread.decide_unread(

@@ -102,7 +102,7 @@ def test_a_sheet_names_the_rows_of_the_file_unless_that_names_the_model(tmp_path
     assert {row["references"] for row in sheet} == {"True", "False"}
     assert "yes</div>" not in (tmp_path / "a.audit" / "sheet.html").read_text() and len(sheet) == 20
     if has_ids:
-        assert sorted(row["source_id"] for row in sheet) == sorted(row["id"] for row in rows)
+        assert sorted(row["source_id"] for row in sheet) == sorted(str(row["id"]) for row in rows)
         assert all(row["question"] == next(r["question"] for r in rows if r["id"] == row["source_id"]) for row in sheet)
     else:
         assert "source_id" not in sheet[0]
