@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -28,9 +28,12 @@ def unfamiliar_text(text: str, languages: Collection[str]) -> str | None:
     `languages`: ISO 639-1 codes of the languages that the judge was trained on, in Latin script or a script of `SCRIPTS`; empty:
     unknown.
     """
-    if not languages:
-        return None
-    text = text[:MAX_CHARACTERS]
+    return _unfamiliar_text(text[:MAX_CHARACTERS], tuple(languages)) if languages else None
+
+
+# The judge and the kind of an answer ask about the same text in turn.
+@lru_cache(maxsize=16)
+def _unfamiliar_text(text: str, languages: Sequence[str]) -> str | None:
     if not text.isascii():
         known = {"LATIN", *(SCRIPTS[language] for language in languages if language in SCRIPTS)}
         is_known = Counter(_script(character) in known for character in text if character.isalpha())

@@ -77,7 +77,7 @@ class BertKind(registry.JudgeKind):
     config = BertJudgeConfig
     reads_text = True
     is_trained = True
-    stage_version = 2
+    stage_version = 3
     training_version = 5
     keeps_progress = True
     counts_training = True

@@ -33,6 +33,7 @@ from bert_judge.statistics.metrics import classification_metrics
 from bert_judge.text import TEXT_VERSION
 from bert_judge.text.answer_kinds import answer_kind
 from bert_judge.text.answer_text import normalize_inputs
+from bert_judge.text.evidence import describe_words
 from bert_judge.text.features import FeatureExtractor, is_truncated
 from bert_judge.text.languages import UNFAMILIAR_FLAGS, UNREAD, unfamiliar_text
 from bert_judge.text.rules import Decision, decide
@@ -49,9 +50,10 @@ References = Sequence[str | Sequence[str]]
 PRIOR_ROWS = 100
 # Score of an answer that a rule module accepts, and one minus that of an answer that it rejects: their measured error is below 1%.
 RULE_SCORE = 0.99
-EARLY_EXIT_REASON = "decided by features (early exit)"
 # What decides where no rule module does: the encoder together with the trees, or the trees alone (early exit).
 ENCODER, FEATURES = "encoder", "features"
+# The same for a reader of the verdict; what follows are words to check it by.
+COMPARED_BY = {ENCODER: "by meaning", FEATURES: "by words"}
 # Nothing decides where the comparison of a rule module reached a limit.
 UNFINISHED = "unfinished"
 
@@ -344,7 +346,8 @@ class BERTJudge:
             return unfinished(rule or "")
         text = "\n".join((row.question, row.candidate, *row.references))
         unfamiliar = unfamiliar_text(text, self.checkpoint.metadata.languages)
-        reasons = [rule, EARLY_EXIT_REASON if decided_by == FEATURES else None, unfamiliar]
+        # Computed here, and not for callers of `predict` and `explain`, which need no reason.
+        reason = rule or f"{COMPARED_BY[decided_by]}: {describe_words(row.question, row.references, row.candidate)}"
         notes = [unfamiliar, UNREAD if decided_by == unread.EXACT else None]
         return decided(
             score,
@@ -353,7 +356,7 @@ class BERTJudge:
             truncated=truncated,
             prompt_tokens=tokens,
             raw=json.dumps({"raw_score": raw_score}) if tokens else None,
-            reason="; ".join(filter(None, reasons)) or None,
+            reason="; ".join(filter(None, [reason, unfamiliar])),
             decided_by=decided_by,
             flags=tuple(UNFAMILIAR_FLAGS[note] for note in notes if note),
         )

@@ -36,7 +36,7 @@ class LexicalJudgeConfig(JudgeConfig):
 class LexicalKind(JudgeKind):
     name = "lexical"
     config = LexicalJudgeConfig
-    stage_version = 4
+    stage_version = 5
     reads_text = True
 
     def judges_row_by_row(self, settings: Spec) -> bool:

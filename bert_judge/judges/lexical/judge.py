@@ -14,9 +14,11 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from bert_judge.judges.lexical import LexicalJudgeConfig
+from bert_judge.judges.lexical.equality import MAX_RAW, compare_plain, describe_equality, lists_all
 from bert_judge.judges.protocol import Label, Row, decided, empty_answer, invalid, unfinished
 from bert_judge.text import choices, extraction
 from bert_judge.text.answer_text import read_answer, read_references
+from bert_judge.text.evidence import compare_words, format_share, quote
 from bert_judge.text.extraction import is_same_text, names_another_unit, unwrap
 from bert_judge.text.formula_notation import write_ratios
 from bert_judge.text.latex import find_boxes
@@ -26,8 +28,6 @@ from bert_judge.text.latex_forms import (
     has_formulas,
     is_formula,
     remove_asides,
-    rewrite_notation,
-    states_in_words,
     strip_short_word,
 )
 from bert_judge.text.math_worker import MathResult, MathVerifier
@@ -40,7 +40,7 @@ from bert_judge.text.rules.number import decide_number, mentions_quantity
 from bert_judge.text.rules.structure import decide_structure, is_same_structure
 from bert_judge.text.stemming import stem_words
 from bert_judge.text.visible_text import UNFINISHED, is_blank_answer
-from bert_judge.text.word_metrics import MAX_SHORT_REFERENCE, WORD_METRICS, has_distinctions, stands_alone
+from bert_judge.text.word_metrics import MAX_SHORT_REFERENCE, WORD_METRICS, contains, has_distinctions, stands_alone
 
 _EXTRACTORS: Mapping[str, Callable[[str], str | None]] = {
     "final_answer": extraction.extract_final_answer,
@@ -48,21 +48,16 @@ _EXTRACTORS: Mapping[str, Callable[[str], str | None]] = {
     "last_number": extraction.extract_last_number,
     "full_text": lambda text: text.strip() or None,
 }
-# The digits of every script.
-_INTEGER = re.compile(r"-?(?:\d+|\d{1,3}(?:,\d{3})+)")
-_PHRASE = re.compile(r"(?:[Aa] )?[^\W\d_]{2,}(?:[\s,.'’-]+[^\W\d_]+)*[\s.!]*")
 # "42 (confidence 80%)", but not "5 (mod 7)".
 _REMARK = re.compile(r"(?<=\S)\s+\((?!mod\b|base\b)[a-z]{3,}\s[^()]*\)\Z", re.IGNORECASE)
 # The end of a sentence, but not of 0.333...
 _FULL_STOP = re.compile(r"(?<!\.)\.\Z")
-_IDLE_SPACE = re.compile(r"\s+(?!\w)|(?<!\w)\s+")
 # One of two names may have it: a middle initial, or a hyphen (Spider-Man, e-mail, COVID-19, F-16), which is no minus there.
 _OPTIONAL = re.compile(
     r"(?<=[^\W\d_]{2}) [A-Z]\.?(?= [A-Z][^\W\d_])"
     r"|(?<=[^\W\d_]{3})-(?=[A-Z]|[a-z]{3}|\d\d)|(?<=[A-Z][a-z])-(?=[A-Z][a-z])|-(?<=\b[ETXetx]-)(?=[a-z]{3})|(?<=\b[A-Z])-(?=\d\d)"
 )
-# Characters of an extracted answer in a label.
-_MAX_RAW = 300
+IDENTICAL = "identical to a reference"
 # Characters of a text that Math-Verify reads besides its extracted answer.
 _MAX_TAIL = 2_000
 
@@ -115,7 +110,7 @@ class _Reading:
 
     @property
     def details(self) -> dict[str, Any]:
-        return {"reason": self.extractor, "raw": (self.answer or "")[:_MAX_RAW]}
+        return {"raw": (self.answer or "")[:MAX_RAW]}
 
     @cached_property
     def lettered(self) -> str:
@@ -177,7 +172,7 @@ class LexicalJudge:
         """Accept "(Paris)" for the reference "(Paris)", before the text is read in any way."""
         row = reading.row
         if reading.may_be_identical and row.candidate.split() in [reference.split() for reference in row.references]:
-            return decided(1.0, reason="identical", raw=row.candidate[:_MAX_RAW])
+            return decided(1.0, reason=IDENTICAL, raw=row.candidate[:MAX_RAW])
         return None
 
     def _reject_unfinished(self, reading: _Reading) -> Label | None:
@@ -189,7 +184,7 @@ class LexicalJudge:
         if reading.may_be_identical and any(
             is_same_text(reference, reading.text) for reference in (*reading.row.references, *reading.references)
         ):
-            return decided(1.0, reason="identical", raw=reading.text[:_MAX_RAW])
+            return decided(1.0, reason=IDENTICAL, raw=reading.text[:MAX_RAW])
         return None
 
     def _reject_blank(self, reading: _Reading) -> Label | None:
@@ -204,7 +199,10 @@ class LexicalJudge:
         if decision is None:
             return None
         return decided(
-            float(bool(decision.correct)), reason=decision.reason, raw=reading.text[:_MAX_RAW], decided_by=decision.module
+            float(bool(decision.correct)),
+            reason=f"{decision.module}: {decision.reason}",
+            raw=reading.text[:MAX_RAW],
+            decided_by=decision.module,
         )
 
     def _reject_missing_answer(self, reading: _Reading) -> Label | None:
@@ -217,7 +215,8 @@ class LexicalJudge:
             return None
         # Exact match needs the option and nothing else; the other metrics look for it in the text.
         if choice := reading.choice if self.settings.metric == "exact_match" else reading.stated_choice:
-            return decided(float(choice in reading.expected.correct), **reading.details)
+            reason = f"chooses {choice}; the reference is {' or '.join(sorted(reading.expected.correct))}"
+            return decided(float(choice in reading.expected.correct), reason=reason, **reading.details)
         if not reading.stated_choice and choices.find_repeated_options(reading.lettered, reading.expected.options):
             return invalid("no option chosen of all that are repeated", reading.details["raw"])
         return None
@@ -231,10 +230,11 @@ class LexicalJudge:
             references = [reference for reference in references if not name_option(reference, reading.expected.options)]
         if self.settings.metric == "math_verify":
             return self._compare_mathematics(reading.row, references, reading.text, answer, reading.extractor)
-        score, threshold = self._compare_words(references, answer)
-        if score < threshold and is_letter and not reading.stated_choice:
+        match = self._compare_words(references, answer)
+        if match.score < match.threshold and is_letter and not reading.stated_choice:
             return invalid("no option recognised", reading.details["raw"])
-        return decided(score, threshold, **reading.details)
+        reason = self._describe_match(match, answer, reading.extractor)
+        return decided(match.score, match.threshold, reason=reason, **reading.details)
 
     # The first step with a result decides. The whole answer comes first: a reference repeated word for word is correct, whatever it
     # looks like; then what any extraction would have to see; then the extracted answer.
@@ -269,12 +269,12 @@ class LexicalJudge:
             return correct if is_exact or parse_members(text) else None
         return decisions[0] if decisions and all(decisions) else None
 
-    def _compare_words(self, references: Sequence[str], answer: str) -> tuple[float, float]:
-        """Return the score of the reference that matches best, and the threshold."""
+    def _compare_words(self, references: Sequence[str], answer: str) -> _WordMatch:
+        """Return the score of the reference that matches best, and what a reason is made of."""
         metric = WORD_METRICS[self.settings.metric]
         answer_words = self._split(answer)
-        answer_terms = answer_words if metric.is_binary else self._select_terms(answer_words)
-        score = 0.0
+        answer_terms = answer_words if metric.is_binary else self._stem(self._select_words(answer_words))
+        score, closest = 0.0, next(iter(references), "")
         bare = extraction.strip_wrappers(answer) if self.settings.metric == "exact_match" else answer
         bare_words = self._split(bare) if bare != answer else []
         for reference in references:
@@ -286,12 +286,12 @@ class LexicalJudge:
                 similarity = metric.compute(words, answer_words) or metric.compute(join_scales(words), join_scales(answer_words))
                 if not similarity and (shorter := _OPTIONAL.sub("", reference)) != reference:
                     similarity = metric.compute(self._split(shorter), answer_words)
-                if not similarity and len(answer) <= _MAX_RAW and (shorter := _OPTIONAL.sub("", answer)) != answer:
+                if not similarity and len(answer) <= MAX_RAW and (shorter := _OPTIONAL.sub("", answer)) != answer:
                     similarity = metric.compute(words, self._split(shorter))
                 if not similarity and bare_words:
                     similarity = metric.compute(words, bare_words)
             elif has_distinctions(words, answer_words):
-                similarity = metric.compute(self._select_terms(words), answer_terms)
+                similarity = metric.compute(self._stem(self._select_words(words)), answer_terms)
             if metric.is_binary and self.settings.normalize:
                 is_exact = self.settings.metric == "exact_match"
                 mention = mentions_quantity(reference, answer, is_whole=is_exact)
@@ -300,8 +300,27 @@ class LexicalJudge:
                     similarity = 0.0
             is_name = metric.is_binary or len(words) <= MAX_SHORT_REFERENCE
             if similarity > score and not (is_name and names_another_unit(reference, answer)):
-                score = similarity
-        return score, 1.0 if metric.is_binary else self.settings.threshold
+                score, closest = similarity, reference
+        return _WordMatch(score, 1.0 if metric.is_binary else self.settings.threshold, closest, answer_terms)
+
+    def _describe_match(self, match: _WordMatch, answer: str, extractor: str) -> str:
+        """Say what the metric compared: `contains: found "Paris"`, `token_f1 .316 ≥ .3: has april, 15; lacks 1912 of …`."""
+        metric, is_match, reference = self.settings.metric, match.score >= match.threshold, match.reference
+        if metric == "exact_match":
+            return f"{metric}: {describe_equality(answer, [reference], extractor, is_equal=is_match)}"
+        place = "" if extractor == "full_text" else f" in the {extractor.replace('_', ' ')} {quote(answer)}"
+        words = self._split(reference)
+        if metric == "contains":
+            is_within = not is_match and words and contains(words, match.answer_terms)
+            found = "found" if is_match else "found within another number, unit or word:" if is_within else "did not find"
+            return f"{metric}: {found} {quote(reference)}{place}"
+        words, terms = self._select_words(words), set(match.answer_terms)
+        present = [word for word, stem in zip(words, self._stem(words), strict=True) if stem in terms]
+        # Words in common do not count then.
+        distinction = "another number, formula, negation or unit; " if present and not match.score else ""
+        comparison = f"{format_share(match.score)} {'≥' if is_match else '<'} {format_share(match.threshold)}"
+        size = place or f"; the answer has {len(match.answer_terms)} words"
+        return f"{metric} {comparison}: {distinction}{compare_words(words, present)} of {quote(reference)}{size}"
 
     def _split(self, text: str) -> list[str]:
         """Return the words of a text, without percent signs and words: as in SQuAD and Math-Verify, 5% is 5."""
@@ -309,10 +328,11 @@ class LexicalJudge:
             return split_words(text)
         return drop_percent(normalize_words((extraction.strip_markup(text) or text) if "\\" in text else unwrap(text)))
 
-    def _select_terms(self, words: list[str]) -> list[str]:
-        """Return the stems of the words; as in ROUGE, symbols alone are not words."""
-        if self.settings.normalize:
-            words = [word for word in words if len(word) > 1 or word.isalnum()] or words
+    def _select_words(self, words: list[str]) -> list[str]:
+        """Leave out symbols, which alone are not words, as in ROUGE."""
+        return ([word for word in words if len(word) > 1 or word.isalnum()] or words) if self.settings.normalize else words
+
+    def _stem(self, words: list[str]) -> list[str]:
         return stem_words(words) if self.settings.stem else words
 
     def _compare_mathematics(
@@ -321,8 +341,8 @@ class LexicalJudge:
         """Return the label where identity, quantities or integers decide; otherwise Math-Verify does."""
         references = [write_ratios(row.question, reference) for reference in references]
         text, answer = (write_ratios(row.question, part) for part in (text, answer))
-        if len(references) > 1 and _lists_all(references, extraction.extract_final_answer(text) or text):
-            return decided(1.0, reason=extractor, raw=text[:_MAX_RAW])
+        if len(references) > 1 and lists_all(references, extraction.extract_final_answer(text) or text):
+            return decided(1.0, reason="math_verify: the answers of all references", raw=text[:MAX_RAW])
         if extractor in ("last_number", "full_text"):
             # Without a marker: the text itself if it is a formula, else its last list or formula, and only then its last number.
             if extractor == "last_number":
@@ -341,24 +361,26 @@ class LexicalJudge:
             for reference in (() if is_list else references)
         ]
         if decisions and (any(decision and decision.correct for decision in decisions) or all(decisions)):
-            is_correct = any(decision and decision.correct for decision in decisions)
-            return decided(float(is_correct), reason=extractor, raw=stated[:_MAX_RAW])
+            decision = next((decision for decision in decisions if decision and decision.correct), decisions[0])
+            assert decision is not None
+            reason = f"{decision.module}: {decision.reason}"
+            return decided(float(bool(decision.correct)), reason=reason, raw=stated[:MAX_RAW])
         answer = strip_short_word(_REMARK.sub("", answer))
-        details: dict[str, Any] = {"reason": extractor, "raw": answer[:_MAX_RAW]}
-        if any(_is_same_formula(reference, answer) or _are_equal_phrases(reference, answer) for reference in references):
-            return decided(1.0, **details)
-        if any(states_in_words(reference, stated) for reference in references):
-            return decided(1.0, **details)
-        if references and all(names_another_unit(reference, answer if len(text) > _MAX_RAW else text) for reference in references):
-            return decided(0.0, **details)
-        if references and all(map(_is_prose, (answer, *references))):
-            # Math-Verify would find no expression in the answer.
-            return decided(0.0, **details)
-        numbers = [_integer(value) for value in (answer, *references)]
-        if None not in numbers:
-            return decided(float(numbers[0] in numbers[1:]), **details)
+        is_equal = compare_plain(references, answer, stated, answer if len(text) > MAX_RAW else text)
+        if is_equal is not None:
+            reason = f"math_verify: {describe_equality(answer, references, extractor, is_equal=is_equal)}"
+            return decided(float(is_equal), reason=reason, raw=answer[:MAX_RAW])
         tail = (tuple(row.references), text[-_MAX_TAIL:]) if self.settings.is_lenient and has_formulas(text[-_MAX_TAIL:]) else None
         return _Undecided((tuple(references), answer), tail, extractor)
+
+
+class _WordMatch(NamedTuple):
+    """Score and threshold of the reference that matches best; that reference, the first if none matches; terms of the answer."""
+
+    score: float
+    threshold: float
+    reference: str
+    answer_terms: list[str]
 
 
 class _Undecided(NamedTuple):
@@ -369,38 +391,8 @@ class _Undecided(NamedTuple):
     extractor: str
 
 
-def _lists_all(references: Sequence[str], answer: str) -> bool:
-    """Return whether the numbers of an answer are those of all references, of which one would do: "2019 and 2018"."""
-    numbers = [extraction.extract_numbers(reference) for reference in references]
-    if len(answer) > _MAX_RAW or any(len(of_reference) != 1 for of_reference in numbers):
-        return False
-    return sorted(extraction.extract_numbers(answer)) == sorted(of_reference[0] for of_reference in numbers)
-
-
-def _is_same_formula(reference: str, answer: str) -> bool:
-    """Return whether two texts are identical up to spaces between symbols: 1, 2 is the list 1,2, which alone may be a decimal."""
-    first, second = (_IDLE_SPACE.sub("", " ".join(rewrite_notation(text).split())) for text in (reference, answer))
-    return is_same_text(first, second) and not names_another_unit(reference, answer)
-
-
-def _are_equal_phrases(reference: str, answer: str) -> bool:
-    """Return whether two texts of letters alone have the same words: yes and Yes, but not x and X."""
-    first, second = extraction.strip_markup(reference), extraction.strip_markup(answer)
-    return bool(_PHRASE.fullmatch(first) and _PHRASE.fullmatch(second)) and normalize_words(first) == normalize_words(second)
-
-
-def _is_prose(text: str) -> bool:
-    """Return whether a text is of words only, and no formula: Tuesday, but not xy."""
-    return bool(_PHRASE.fullmatch(extraction.strip_markup(text))) and not is_formula(extraction.strip_markup(text))
-
-
-def _integer(text: str) -> int | None:
-    text = unwrap(text).replace("−", "-")
-    return int(text.replace(",", "")) if len(text) < 100 and _INTEGER.fullmatch(text) else None
-
-
 def _math_label(results: Mapping[_Pair, MathResult], tails: Mapping[_Pair, MathResult], row: _Undecided) -> Label:
-    result, raw = results[row.pair], row.pair[1][:_MAX_RAW]
+    result, raw = results[row.pair], row.pair[1][:MAX_RAW]
     tail = tails.get(row.tail) if row.tail else None
     if tail and (tail.equal or not tail.is_finished):
         result = tail
@@ -408,4 +400,7 @@ def _math_label(results: Mapping[_Pair, MathResult], tails: Mapping[_Pair, MathR
         return unfinished(result.reason or "", raw)
     if result.equal is None:
         return invalid(result.reason or "undecided", raw)
-    return decided(float(result.equal), reason=result.reason or row.extractor, raw=raw)
+    equality = describe_equality(row.pair[1], row.pair[0], row.extractor, is_equal=result.equal)
+    if result is tail:
+        equality = f"a formula of the text = {' or '.join(map(quote, row.pair[0]))}"
+    return decided(float(result.equal), reason="; ".join(filter(None, [f"math_verify: {equality}", result.reason])), raw=raw)

@@ -75,7 +75,7 @@ def test_every_two_answers_are_compared(monkeypatch: pytest.MonkeyPatch) -> None
             "j.yaml:longer",
             [("B", "2 1", "0.000 1.000", "6 and 12 characters"), ("tie", "1 1", "0.500 0.500", "5 and 5 characters")],
         ),
-        ("contains", [("B", "2 1", "0.000 1.000", "full_text"), ("invalid", "– –", "– –", "no reference")]),
+        ("contains", [("B", "2 1", "0.000 1.000", "contains: "), ("invalid", "– –", "– –", "no reference")]),
     ],
 )
 def test_two_answers_in_a_row(judge: str, expected: list[tuple[str, ...]]) -> None:

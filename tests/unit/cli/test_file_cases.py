@@ -99,9 +99,9 @@ def test_a_workbook_is_copied_with_verdicts(tmp_path: Path) -> None:
     assert workbook["Notes"]["A1"].value == "kept"
     assert [[cell.value for cell in row] for row in workbook["Answers"].iter_rows(min_row=2)] == [
         ["question", "reference", "response", "length", "verdict", "outcome", "score", "certain", "reason"],
-        ["Capital?", "Paris", "Paris", "=LEN(C3)", "correct", "correct", 1, None, "identical"],
+        ["Capital?", "Paris", "Paris", "=LEN(C3)", "correct", "correct", 1, None, "identical to a reference"],
         [None] * 9,
-        ["=A3", "Goethe", "Schiller", None, "incorrect", "incorrect", 0, None, "full_text"],
+        ["=A3", "Goethe", "Schiller", None, "incorrect", "incorrect", 0, None, 'contains: did not find "Goethe"'],
     ]
 
 

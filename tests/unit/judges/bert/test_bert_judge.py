@@ -203,7 +203,7 @@ def test_an_empty_answer_is_incorrect(tmp_path: Path) -> None:
     assert [(label.verdict, label.score, label.reason) for label in (labels[0], labels[2])] == [
         ("incorrect", 0.0, "empty answer")
     ] * 2
-    assert labels[1].reason is None
+    assert labels[1].reason == 'by meaning: has all words of "Paris"; 0 of 1 words are new'
     assert judge.judge([]) == []
 
 
@@ -301,9 +301,10 @@ def test_a_judge_trained_on_simulated_answers_warns(tmp_path: Path, caplog: pyte
 def test_text_in_another_language_is_flagged(tmp_path: Path) -> None:
     judge = trained(tmp_path)
     rows = [Row("0", 0, "m", "Capital?", ("Paris",), "It is Paris."), Row("1", 0, "m", "首都は？", ("東京",), "東京は")]
-    assert [label.reason for label in judge.judge(rows)] == [None, None]
+    assert not any(label.flags for label in judge.judge(rows))
     judge.checkpoint.update(languages=["en"])
-    assert [label.reason for label in judge.judge(rows)] == [None, UNKNOWN_SCRIPT]
+    familiar, unfamiliar = judge.judge(rows)
+    assert not familiar.flags and (unfamiliar.reason or "").endswith(f"; {UNKNOWN_SCRIPT}")
 
 
 def test_invisible_characters_do_not_count(tmp_path: Path) -> None:
@@ -318,7 +319,7 @@ def test_invisible_characters_do_not_count(tmp_path: Path) -> None:
     assert {(label.verdict, label.reason) for label in labels} == {("incorrect", "empty answer")}
     # Punctuation can be the answer.
     [mark] = judge.judge([Row("0", 0, "m", "Which mark?", ("?",), "?")])
-    assert mark.reason is None
+    assert mark.score is not None and mark.reason != "empty answer"
 
 
 def test_the_provenance_names_backend_and_precision(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from helpers import tiny_models
 from bert_judge import plan
 from bert_judge.config import Training
 from bert_judge.encoder.checkpoint import LogitBounds
-from bert_judge.judges.bert.judge import EARLY_EXIT_REASON, RULE_SCORE, BERTJudge
+from bert_judge.judges.bert.judge import FEATURES, RULE_SCORE, BERTJudge
 from bert_judge.judges.bert.stacker import MIN_ROWS, TAIL, fit_logit_bounds
 from bert_judge.judges.protocol import Row
 from bert_judge.report import hub_folder
@@ -113,17 +113,17 @@ def test_early_exit_depends_on_the_threshold(folder: Path, tmp_path: Path) -> No
     assert read[0] and not read[np.abs(scores - between) > 0.2].any()
 
 
-def test_labels_name_early_exit_as_reason(folder: Path, tmp_path: Path) -> None:
+def test_reasons_say_what_compared_the_words(folder: Path, tmp_path: Path) -> None:
     *texts, _ = rows(4)
     asked = [Row(str(i), 0, "m", q, tuple(r), c) for i, (q, r, c) in enumerate(zip(*texts, strict=True))]
     asked.append(Row("empty", 0, "m", "Which city?", ("Köln",), " "))
     *labels, empty = BERTJudge(folder).judge(asked)
-    assert {(label.reason, label.raw, label.prompt_tokens, label.truncated) for label in labels} == {
-        (EARLY_EXIT_REASON, None, 0, False)
-    }
+    assert {(label.raw, label.prompt_tokens, label.truncated) for label in labels} == {(None, 0, False)}
+    assert labels[0].reason == 'by words: has all words of "Köln"; 2 of 4 words are new'
     assert empty.reason == "empty answer"
     far = with_bounds(folder, tmp_path / "far", (-1e9, 0.0, 1e9))
-    assert all(label.raw and label.reason is None for label in BERTJudge(far).judge(asked)[:-1])
+    read = BERTJudge(far).judge(asked)[:-1]
+    assert all(label.raw for label in read) and read[0].reason == 'by meaning: has all words of "Köln"; 2 of 4 words are new'
 
 
 def test_rule_modules_decide_first_where_the_judge_lets_them(folder: Path) -> None:
@@ -135,8 +135,8 @@ def test_rule_modules_decide_first_where_the_judge_lets_them(folder: Path) -> No
     assert right.score == RULE_SCORE and right.reason is not None and right.reason.startswith("number: ")
     assert right.prompt_tokens == 0 and not right.truncated
     # The module rejects the second answer, but this judge does not let it.
-    assert wrong.score != 1 - RULE_SCORE and wrong.reason == EARLY_EXIT_REASON
-    assert [label.reason for label in others] == [EARLY_EXIT_REASON] * 2
+    assert wrong.score != 1 - RULE_SCORE and (wrong.reason or "").startswith('by words: has no word of "1000"')
+    assert [label.decided_by for label in others] == [FEATURES] * 2
     judge.checkpoint.update(rules={"number": ["correct", "incorrect"]})
     assert judge.judge(asked)[1].score == pytest.approx(1 - RULE_SCORE)
     # The encoder alone.

@@ -18,6 +18,7 @@ from bert_judge.encoder.judge_folder import CHECKSUMS
 from bert_judge.judges.bert.judge import BERTJudge
 from bert_judge.judges.lexical.judge import LexicalJudge
 from bert_judge.judges.protocol import UNFINISHED_FLAG, Row
+from bert_judge.labels.judge_loading import RULES
 from bert_judge.text import TEXT_VERSION
 
 VERDICTS = yaml.safe_load((Path(__file__).parent / "general_verdicts.yaml").read_text(encoding="utf-8"))
@@ -185,3 +186,13 @@ def test_a_formula_without_end_leaves_its_row_undecided(judge: BERTJudge) -> Non
     assert (bomb.verdict, bomb.score, bomb.flags) == ("invalid", None, (UNFINISHED_FLAG,))
     assert bomb.reason == "Math-Verify did not finish: a number of more than 1,000,000 bits"
     assert right == judge.judge(rows[1:])[0] and right.verdict == "correct"
+
+
+def test_the_documented_reasons_are_given(judge: BERTJudge) -> None:
+    section = (CONFIG.parents[1] / "docs" / "scoring.md").read_text("utf-8").partition("\n## Reasons\n")[2].partition("\n## ")[0]
+    table = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| `")]
+    assert len(table) == 5
+    for name, reference, candidate, reason in table:
+        row = Row("", 0, "", "", (reference,), candidate)
+        [label] = (judge if name == "`general`" else LexicalJudge(RULES[name.strip("`")])).judge([row])
+        assert label.reason == reason

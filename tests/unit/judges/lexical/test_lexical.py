@@ -172,6 +172,49 @@ def test_invalid_labels_have_a_reason() -> None:
     assert label(STRICT, ["x"], "y").reason == "no answer found by final_answer"
 
 
+@pytest.mark.parametrize(
+    ("settings", "references", "candidate", "reason"),
+    [
+        (CONTAINS, ["Paris"], "It is Paris, I believe.", 'contains: found "Paris"'),
+        (CONTAINS, ["Rome", "Paris"], "It is Paris, I believe.", 'contains: found "Paris"'),
+        (CONTAINS, ["Rome"], "It is Paris.", 'contains: did not find "Rome"'),
+        (CONTAINS, ["5 km"], "It is 5 km/h.", 'contains: found within another number, unit or word: "5 km"'),
+        (LENIENT, ["Paris"], "Final answer: Rome", 'exact_match: final answer "Rome" ≠ "Paris"'),
+        (LENIENT, ["Paris"], "the paris", 'exact_match: "the paris" = "Paris"'),
+        (LENIENT, ["Paris"], "Paris", "identical to a reference"),
+        (LENIENT, ["x" * 99], "y\ny", f'exact_match: "y y" ≠ "{"x" * 80}…"'),
+        (
+            {**TOKEN_F1, "threshold": 0.3},
+            ["15 April 1912, at night"],
+            "It sank on 15 April 1913.",
+            'token_f1 .364 ≥ .3: has 15, april; lacks 1912, at, night of "15 April 1912, at night"; the answer has 6 words',
+        ),
+        (
+            TOKEN_F1,
+            ["Type 2"],
+            "Type 1",
+            'token_f1 0 < .5: another number, formula, negation or unit; has type; lacks 2 of "Type 2"; the answer has 2 words',
+        ),
+        (RECALL, ["running dogs"], "a dog runs", 'rouge_l_recall .5 ≥ .5: has all words of "running dogs"; the answer has 2 words'),
+        (MATH, ["x^2+x"], "\\boxed{x(x-1)}", 'math_verify: boxed "x(x-1)" ≠ "x^2+x"'),
+        (MATH, ["x^2+x"], "\\boxed{x(x+1)}", 'math_verify: boxed "x(x+1)" = "x^2+x"'),
+        (MATH, ["12"], "So 13.", "number: another number: 13 ≠ 12"),
+        (
+            MATH,
+            ["yes"],
+            "Final answer: no",
+            'math_verify: final answer "no" ≠ "yes"; no reference is a mathematical expression; compared as text',
+        ),
+    ],
+)
+def test_a_reason_can_be_checked(settings: dict[str, Any], references: list[str], candidate: str, reason: str) -> None:
+    assert label(settings, references, candidate).reason == reason
+
+
+def test_the_reason_of_a_choice_names_both_options() -> None:
+    assert label(CHOICE, ["B"], "I think it is (C).", QUESTION).reason == "chooses C; the reference is B"
+
+
 def test_rouge_threshold() -> None:
     at = label({**RECALL, "threshold": 0.5}, ["red blue"], "blue")
     above = label({**RECALL, "threshold": 0.6}, ["red blue"], "blue")

@@ -1,0 +1,47 @@
+"""The words by which a person can check a verdict."""
+
+import pytest
+
+from bert_judge.text.evidence import compare_words, describe_words, format_share, quote
+
+
+@pytest.mark.parametrize(
+    ("question", "references", "candidate", "description"),
+    [
+        (
+            "When did the Titanic sink?",
+            ["15 April 1912"],
+            "It hit an iceberg. It sank on 15 April 1913, in the early morning.",
+            'has 15, april; lacks 1912 of "15 April 1912"; closest sentence "It sank on 15 April 1913, in the early morning."; '
+            "6 of 8 words are new",
+        ),
+        ("Who wrote Faust?", ["Schiller", "Johann Wolfgang von Goethe"], "Goethe wrote it.",
+         'has goethe; lacks johann, wolfgang, von of "Johann Wolfgang von Goethe"; 0 of 2 words are new'),
+        # Inflected forms of a word are the same word.
+        ("Why?", ["batteries charging"], "The battery was charged.", 'has all words of "batteries charging"; 0 of 2 words are new'),
+        # A number is the same however it is written.
+        ("How many?", ["1,000"], "It is 1000.", 'has all words of "1,000"; 0 of 1 words are new'),
+        ("How many?", ["five"], "There are 5 of them.", 'has all words of "five"; 2 of 3 words are new'),
+        ("Who?", ["Zürich"], "Zurich", 'has all words of "Zürich"; 0 of 1 words are new'),
+        ("Which?", ["Rome"], "Rome or not. Final answer: Paris", 'states "Paris"; has all words of "Rome"; closest sentence '
+         '"Rome or not."; 4 of 5 words are new'),
+        ("How far?", ["534 km"], "About 332 miles, as the crow flies.", 'has no word of "534 km"; 5 of 5 words are new'),
+        ("Capital?", ["東京"], "東京です", 'has all words of "東京"; 2 of 4 words are new'),
+        # A reference of function words alone is compared by these.
+        ("Which preposition?", ["of"], "It is of.", 'has all words of "of"; 2 of 3 words are new'),
+        ("?", ["?"], "…", 'has no word of "?"; 1 of 1 words are new'),
+        ("?", [""], "", 'has no word of ""; 0 of 0 words are new'),
+    ],
+)  # fmt: skip
+def test_descriptions(question: str, references: list[str], candidate: str, description: str) -> None:
+    assert describe_words(question, references, candidate) == description
+
+
+def test_long_lists_and_quotations_are_cut() -> None:
+    assert compare_words("abcdefgh", "") == "has no word"
+    assert compare_words("abcdefgh", "a") == "has a; lacks b, c, d, e, f, g and 1 more"
+    assert quote("x\n y" + "z" * 99) == f'"x y{"z" * 77}…"'
+
+
+def test_shares_have_three_digits() -> None:
+    assert [format_share(share) for share in (0.0, 1.0, 0.3, 6 / 19, 0.0001)] == ["0", "1", ".3", ".316", "0"]
