@@ -234,3 +234,15 @@ def on_files(files: Any, config: Any) -> Any:
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Adapt a page of the repository to the site."""
     return adapt(page.file.src_uri, markdown)
+
+
+def on_post_build(config: Any) -> None:
+    """Show the navigation from 1,140 px on; mkdocs-material 9.x hides it behind a button below 1,220 px, in styles and script."""
+    assets = Path(config["site_dir"]) / "assets"
+    for path in [*assets.glob("stylesheets/main.*.css"), *assets.glob("javascripts/bundle.*.js")]:
+        path.write_text(narrow_breakpoints(path.read_text("utf-8")), "utf-8")
+
+
+def narrow_breakpoints(text: str) -> str:
+    """Replace the widths at which mkdocs-material shows its navigation: 76.25em, and just below it."""
+    return text.replace("76.25em", "71.25em").replace("76.234375em", "71.234375em")

@@ -148,6 +148,21 @@ class LoadContext:
         return dict(self.spec["settings"])
 
 
+@dataclass(frozen=True)
+class ScoreDescription:
+    """What a person should know of a judge's scores.
+
+    Attributes:
+        threshold: lowest score of a correct answer; None where scores are 0 and 1, or nothing is known.
+        is_probability: the score is the calibrated probability that the answer is correct.
+        suits: the kind of answers that the judge is for, as a heading; None: all.
+    """
+
+    threshold: float | None = None
+    is_probability: bool = False
+    suits: str | None = None
+
+
 class JudgeKind:
     """A kind of judge. The plan, the label stage, `score`, `predict`, `attack` and `serve` use a judge through its kind only.
 
@@ -218,6 +233,10 @@ class JudgeKind:
     def content_spec(self, block: Any) -> Spec:
         """Return hashes of local files that the configuration names and that decide the verdicts, such as those of a checkpoint."""
         return {}
+
+    def describe_score(self, settings: Spec) -> ScoreDescription:
+        """Describe the score for a person who compares judges on the web page."""
+        return ScoreDescription(threshold=settings.get("threshold"))
 
     # Dependencies
 

@@ -161,9 +161,9 @@ def _add_status_routes(app: FastAPI, pool: JudgePool, metrics: Metrics) -> None:
         return Response(metrics.text(), media_type=metrics.content_type)
 
     @app.get("/v1/judges")
-    async def judges() -> dict[str, list[str]]:
+    async def judges() -> bodies.JudgeList:
         """List the judges; the first of each kind is the default."""
-        return {"pointwise": list(pool.pointwise), "pairwise": list(pool.pairwise)}
+        return bodies.JudgeList(pointwise=list(pool.pointwise), pairwise=list(pool.pairwise), scores=dict(pool.scores))
 
     @app.get("/v1/models")
     async def models() -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, FailFast, Field, Tag
 
 from bert_judge.judges.protocol import Label, OrderVerdict, Pair, Row, invalid
+from bert_judge.judges.registry import ScoreDescription
 from bert_judge.labels.judging import READ_PLAIN, parse_record
 from bert_judge.serve.limits import Limits, RequestRejected
 from bert_judge.text.visible_text import strip_reasoning
@@ -176,6 +177,14 @@ class JudgedPairs(BaseModel):
 
     judge: str
     preferences: list[PreferenceBody]
+
+
+class JudgeList(BaseModel):
+    """The judges of the server."""
+
+    pointwise: list[str]
+    pairwise: list[str]
+    scores: dict[str, ScoreDescription] = Field(description="Threshold and meaning of the scores of pointwise judges.")
 
 
 class ErrorBody(BaseModel):

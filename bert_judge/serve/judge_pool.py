@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from bert_judge.config import files as config_files
 from bert_judge.judges.protocol import Judge, Label, Pair, PairJudge, Preference, Row
+from bert_judge.judges.registry import ScoreDescription
 from bert_judge.labels import judge_loading
 from bert_judge.labels.judge_loading import JudgeReference, NamedJudge
 from bert_judge.labels.judging import judge_rows
@@ -30,11 +31,13 @@ class JudgePool:
 
     Attributes:
         aliases: further names of the default pointwise judge; the name of a judge is its own.
+        scores: what the scores of the pointwise judges mean, where it is known.
     """
 
     pointwise: Mapping[str, Batcher[RowBody, Label]]
     pairwise: Mapping[str, Batcher[PairBody, Preference]] = field(default_factory=dict)
     aliases: Sequence[str] = ()
+    scores: Mapping[str, ScoreDescription] = field(default_factory=dict)
 
     @property
     def all(self) -> list[Batcher[Any, Any]]:
@@ -137,7 +140,8 @@ def select_judges(
         if not r.kind.compares_pairs
     }
     pairs = {r.name: pairwise(r.name, partial(_load, r), limits, metrics) for r in references if r.kind.compares_pairs}
-    return JudgePool(single, pairs)
+    scores = {r.name: r.kind.describe_score(r.context.settings) for r in references if not r.kind.compares_pairs}
+    return JudgePool(single, pairs, scores=scores)
 
 
 def _named_judges(names: Sequence[str], results: Path) -> list[JudgeReference]:

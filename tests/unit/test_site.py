@@ -89,3 +89,14 @@ def test_pages_of_the_repository_are_adapted(page: str, text: str, expected: str
 
 def test_the_glossary_has_twelve_words() -> None:
     assert len(re.findall(r"^\| \*\*", (ROOT / "docs" / "glossary.md").read_text("utf-8"), re.MULTILINE)) == 12
+
+
+def test_the_navigation_is_shown_from_1140_pixels_on() -> None:
+    styles = "@media (max-width:76.234375em){.md-tabs{display:none}}@media (min-width:76.25em){.md-nav{display:block}}"
+    assert site_pages.narrow_breakpoints(styles) == styles.replace("76.", "71.")
+    # The widths of the installed theme are the ones that are replaced.
+    theme = Path(pytest.importorskip("material").__file__).parent / "templates" / "assets"
+    for pattern in ("stylesheets/main.*.css", "javascripts/bundle.*.js"):
+        [path] = theme.glob(pattern)
+        widths = set(re.findall(r"76\.\d+em", path.read_text("utf-8")))
+        assert widths and widths <= {"76.25em", "76.234375em"}

@@ -86,6 +86,9 @@ class BertKind(registry.JudgeKind):
     def settings(self, block: BertJudgeConfig) -> registry.Spec:
         return block.model_dump(mode="json", include={"kind", *block.inference_keys})
 
+    def describe_score(self, settings: registry.Spec) -> registry.ScoreDescription:
+        return registry.ScoreDescription(settings.get("threshold", 0.5), is_probability=settings.get("calibrated", True))
+
     def depends_on(self, block: BertJudgeConfig) -> registry.Dependencies:
         return registry.Dependencies(datasets=[block.dataset] if block.dataset else [])
 

@@ -5,7 +5,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from bert_judge.config.base import JudgeConfig, Share, as_list
-from bert_judge.judges.registry import JudgeKind, LoadContext, Spec
+from bert_judge.judges.registry import JudgeKind, LoadContext, ScoreDescription, Spec
+
+# Metric without a threshold → the kind of answers that it is for; the others are for sentences.
+SUITS = {"exact_match": "names and short facts", "contains": "names and short facts", "math_verify": "numbers and formulas"}
+SENTENCES = "sentences and longer answers"
 
 Extraction = Literal["final_answer", "boxed", "choice", "last_number", "full_text"]
 ExtractionList = Annotated[list[Extraction], Field(min_length=1)]
@@ -41,6 +45,10 @@ class LexicalKind(JudgeKind):
 
     def judges_row_by_row(self, settings: Spec) -> bool:
         return bool(settings["metric"] == "math_verify")
+
+    def describe_score(self, settings: Spec) -> ScoreDescription:
+        metric = settings["metric"]
+        return ScoreDescription(None if metric in SUITS else settings["threshold"], suits=SUITS.get(metric, SENTENCES))
 
     def load(self, context: LoadContext) -> Any:
         from bert_judge.judges.lexical.judge import LexicalJudge

@@ -319,7 +319,7 @@ class LexicalJudge:
         # Words in common do not count then.
         distinction = "another number, formula, negation or unit; " if present and not match.score else ""
         comparison = f"{format_share(match.score)} {'≥' if is_match else '<'} {format_share(match.threshold)}"
-        size = place or f"; the answer has {len(match.answer_terms)} words"
+        size = place or f"; words of the answer: {len(match.answer_terms)}"
         return f"{metric} {comparison}: {distinction}{compare_words(words, present)} of {quote(reference)}{size}"
 
     def _split(self, text: str) -> list[str]:

@@ -7,8 +7,8 @@ const TIE_MARGIN = 0.005;
 // Rows of a file per request, and rows of it that are shown.
 const ROWS_PER_REQUEST = 200;
 const SHOWN_ROWS = 100;
-// Reason of a judge → the same for someone who does not know how it works.
-const REASONS = { "decided by features (early exit)": "clear from the words that answer and references share" };
+// Judges that are selected at first, or the first one where the server has none of them.
+const SELECTED = ["general", "exact_match"];
 const EXAMPLES = {
   "right, in other words": ["How far is it from London to Edinburgh by air?", "534 km", "About 332 miles, as the crow flies.", ""],
   "almost right": ["When did the Titanic sink?", "15 April 1912", "On 15 April 1913, in the early morning.", ""],
@@ -20,6 +20,9 @@ const COLUMNS = {
   references: ["references", "reference", "gold", "target", "ideal", "expected", "correct_answer"],
   candidate: ["candidate", "answer", "response", "output", "prediction", "completion"],
 };
+const MODEL_COLUMNS = ["model", "model_name", "system"];
+// Judge → threshold and meaning of its scores, from the server.
+let meanings = {};
 const value = (id) => document.getElementById(id).value;
 const score = (number) => (number === null ? "–" : number.toFixed(3));
 
@@ -39,41 +42,45 @@ function verdict(label) {
   return element("span", `${SIGNS[label.verdict]} ${label.verdict}`, `verdict ${label.verdict}`);
 }
 
-function scored(label) {
+// The score, beside its threshold if it is a similarity.
+function scoreText(judge, label) {
+  const { threshold, is_probability } = meanings[judge] ?? {};
+  if (label.score === null || is_probability || threshold == null) return score(label.score) + (label.certain === false ? " uncertain" : "");
+  return `${score(label.score)} ${label.score >= threshold ? "≥" : "<"} ${threshold}`;
+}
+
+function scored(judge, label) {
   const cell = document.createElement("span");
-  cell.append(verdict(label), ` ${score(label.score)}`);
+  cell.append(verdict(label), ` ${scoreText(judge, label)}`);
   return cell;
 }
 
 function explain(label) {
-  let output = label.raw ? `“${label.raw}”` : "";
-  try {
-    JSON.parse(label.raw).raw_score.toFixed(3);
-    output = `a small language model compared ${label.prompt_tokens} tokens of question, references and answer`;
-  } catch { /* The judge is no encoder. */ }
   const grades = Object.entries(label.aspects ?? {}).map(([aspect, grade]) => `${aspect} ${grade}`).join(", ");
-  const how = [grades, REASONS[label.reason] ?? label.reason, output].filter(Boolean).join(": ");
-  return [how, label.truncated ? "input truncated" : ""].filter(Boolean).join("; ");
+  // The reply of a language model; of other judges, the reason says what they read.
+  const reply = label.completion_tokens && label.raw ? `“${label.raw}”` : "";
+  return [[grades, label.reason, reply].filter(Boolean).join(": "), label.truncated ? "input truncated" : ""].filter(Boolean).join("; ");
+}
+
+// Say what the scores of the judges in a table are.
+function noteScores(judges) {
+  const sure = judges.filter((name) => meanings[name]?.is_probability);
+  const similar = judges.filter((name) => meanings[name]?.threshold != null && !meanings[name].is_probability);
+  document.getElementById("meaning").textContent = [
+    sure.length ? `The score of ${sure.join(", ")} is how sure the judge is that the answer is correct, from 0 to 1.` : "",
+    similar.length ? `The score of ${similar.join(", ")} is compared with the threshold behind it.` : "",
+  ].join(" ");
 }
 
 async function judgeRow(judge, question, references, candidate) {
   const label = await call("v1/judge", { judge, question, references, candidate });
   checkReference(label, references);
-  return [judge, verdict(label), score(label.score), `${explain(label)}${await closestReference(label, judge, question, references, candidate)}`];
+  return [judge, verdict(label), scoreText(judge, label), explain(label)];
 }
 
 function checkReference(label, references) {
   if (references.length || label.reason !== "no reference") return;
   throw new Error("no reference given; enter one per line, or select judges that need none");
-}
-
-// Name the reference that scores highest alone, if they differ; a language model is not called again.
-async function closestReference(label, judge, question, references, candidate) {
-  if (references.length < 2 || !label.score || label.completion_tokens) return "";
-  const rows = references.map((reference) => ({ question, references: reference, candidate }));
-  const scores = (await call("v1/judge", { judge, rows })).labels.map((single) => single.score ?? 0);
-  const highest = Math.max(...scores);
-  return highest > Math.min(...scores) ? `; closest reference: “${references[scores.indexOf(highest)]}”` : "";
 }
 
 async function pairRow(judge, question, references, answers) {
@@ -91,7 +98,7 @@ async function compareRow(judge, question, references, answers) {
   const isTie = Math.abs(a.score - b.score) < TIE_MARGIN;
   const better = a.score === null || b.score === null ? "cannot tell" : isTie ? "tie" : a.score > b.score ? "A" : "B";
   const why = ["A", "B"].map((name, place) => [name, explain([a, b][place])]).filter(([, text]) => text);
-  return [judge, better, scored(a), scored(b), why.map((parts) => parts.join(": ")).join("; ")];
+  return [judge, better, scored(judge, a), scored(judge, b), why.map((parts) => parts.join(": ")).join("\n")];
 }
 
 // The places of scores, from 1; equally good answers share one.
@@ -124,6 +131,7 @@ async function rankRow(judge, isPairwise, question, references, answers) {
 
 function fill(headings, rows, table = "verdicts") {
   const [head, body] = document.getElementById(table).children;
+  document.getElementById(table).dataset.last = headings.at(-1);
   document.getElementById(table).dataset.columns = headings.length;
   const line = (cells, tag) => {
     const row = document.createElement("tr");
@@ -149,6 +157,7 @@ async function judge(pairJudges) {
   if (!single.length && !pairs.length) throw new Error("no judge selected; select at least one");
   const history = value("history").trim();
   const question = history ? `Conversation so far:\n${history}\n\nQuestion: ${value("question")}` : value("question");
+  noteScores(single);
   if (!comparing) {
     const rows = await Promise.all(single.map((name) => judgeRow(name, question, references, answers[0])));
     return fill(["judge", "verdict", "score", "why"], rows);
@@ -216,13 +225,33 @@ async function judgeFile(file, pairJudges) {
   }
   const correct = labels.filter((label) => label.verdict === "correct").length;
   summary.textContent = `${judge}: ${correct} of ${labels.length} answers are correct (${((100 * correct) / labels.length).toFixed(1)}%). `;
-  const scoredRecords = records.map((record, place) => ({ ...record, verdict: labels[place].verdict, score: labels[place].score }));
+  const added = ["verdict", "outcome", "score", "certain", "reason"];
+  const scoredRecords = records.map((record, place) => ({ ...record, ...Object.fromEntries(added.map((name) => [name, labels[place][name]])) }));
   const link = element("a", "Save with verdicts");
   link.href = URL.createObjectURL(new Blob([toCsv(scoredRecords)], { type: "text/csv" }));
   link.download = file.name.replace(/\.\w+$/, ".scored.csv");
-  summary.append(link);
-  const shown = records.slice(0, SHOWN_ROWS).map((record, place) => [text(record[columns.candidate]), scored(labels[place])]);
-  fill(["answer", records.length > SHOWN_ROWS ? `verdict (first ${SHOWN_ROWS})` : "verdict"], shown, "rows");
+  const sort = Object.assign(element("button", "Uncertain first"), { type: "button" });
+  summary.append(link, " ", sort);
+  const model = MODEL_COLUMNS.find((name) => names.includes(name));
+  const headings = ["question", "reference", "answer", ...(model ? ["model"] : []), "verdict", "reason"];
+  const places = records.map((_, place) => place);
+  const show = () => fill(headings, places.slice(0, SHOWN_ROWS).map((place) => {
+    const cells = ["question", "references", "candidate"].map((name) => [text(records[place][columns[name]])].flat().join(" or "));
+    return [...cells, ...(model ? [text(records[place][model])] : []), scored(judge, labels[place]), explain(labels[place])];
+  }), "rows");
+  sort.addEventListener("click", () => {
+    places.sort((a, b) => uncertainty(judge, labels[b]) - uncertainty(judge, labels[a]) || a - b);
+    show();
+  });
+  noteScores([judge]);
+  show();
+  if (records.length > SHOWN_ROWS) summary.append(` The first ${SHOWN_ROWS} rows are shown.`);
+}
+
+// How doubtful a verdict is: invalid ones first, then what the judge calls uncertain, then scores near the threshold.
+function uncertainty(judge, label) {
+  if (label.score === null) return 3;
+  return (label.certain === false ? 1 : 0) + 1 - Math.abs(label.score - (meanings[judge]?.threshold ?? 0.5));
 }
 
 function showExample([question, references, answer, other]) {
@@ -255,13 +284,28 @@ async function showErrors(work) {
   }
 }
 
+// Offer the judges, in groups by the kind of answers that they are for.
+function listJudges({ pointwise, pairwise }) {
+  const isDefault = (name) => SELECTED.includes(name) || (!pointwise.some((other) => SELECTED.includes(other)) && name === pointwise[0]);
+  const groups = { "": pointwise.filter((name) => isDefault(name) || !meanings[name]?.suits), "two answers": pairwise };
+  for (const name of pointwise.filter((each) => !groups[""].includes(each))) (groups[meanings[name].suits] ??= []).push(name);
+  for (const [kind, names] of Object.entries(groups)) {
+    if (!names.length) continue;
+    const group = element("div", kind && `For ${kind}: `);
+    for (const name of names) {
+      const checked = isDefault(name) || name === pairwise[0];
+      const label = document.createElement("label");
+      label.append(Object.assign(document.createElement("input"), { type: "checkbox", value: name, checked }), ` ${name}`);
+      group.append(label);
+    }
+    document.getElementById("judges").append(group);
+  }
+}
+
 async function start() {
   const judges = await call("v1/judges");
-  for (const name of [...judges.pointwise, ...judges.pairwise]) {
-    const label = document.createElement("label");
-    label.append(Object.assign(document.createElement("input"), { type: "checkbox", value: name, checked: true }), ` ${name}`);
-    document.getElementById("judges").append(label);
-  }
+  meanings = judges.scores;
+  listJudges(judges);
   for (const [name, texts] of Object.entries(EXAMPLES)) {
     const button = Object.assign(element("button", name), { type: "button" });
     button.addEventListener("click", () => {

@@ -53,7 +53,7 @@ def test_two_answers_are_compared_in_both_orders() -> None:
         one = http.post("/v1/judge", json={**PAIR, "references": "Because"}).json()
         pairs = [{**PAIR, "answer_a": text} for text in ("A longer one", "because", "first", "<think>longer by far</think>No")]
         several = http.post("/v1/judge", json={"judge": "longer", "pairs": pairs}).json()
-        assert http.get("/v1/judges").json() == {"pointwise": ["exact"], "pairwise": ["longer"]}
+        assert http.get("/v1/judges").json() == {"pointwise": ["exact"], "pairwise": ["longer"], "scores": {}}
     assert (one["judge"], one["verdict"], one["score"], one["consistent"]) == ("longer", "B", 0.0, True)
     assert [said["verdict"] for said in several["preferences"]] == ["A", "tie", "inconsistent", "B"]
     assert (several["preferences"][2]["forward"], several["preferences"][2]["backward"]) == ("A", "B")

@@ -15,6 +15,7 @@ from helpers.serve_clients import Exact, Longer, running
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from bert_judge.judges.protocol import Judge, Label, Row, decided
+from bert_judge.judges.registry import ScoreDescription
 from bert_judge.labels import judge_loading
 from bert_judge.serve.app import make_app
 from bert_judge.serve.guard import Guard
@@ -31,12 +32,15 @@ ATTACK = (
 
 
 @contextmanager
-def serving(judges: Mapping[str, Callable[[], Judge]], needs_references: bool = True) -> Iterator[str]:
+def serving(
+    judges: Mapping[str, Callable[[], Judge]], needs_references: bool = True, scores: Mapping[str, ScoreDescription] | None = None
+) -> Iterator[str]:
     """Serve judges of single answers, and one of two; the value is the address."""
     limits, metrics = Limits(rate=0), Metrics()
     pool = JudgePool(
         {name: pointwise(name, load, limits, metrics, needs_references=needs_references) for name, load in judges.items()},
         {"longer": pairwise("longer", Longer, limits, metrics)},
+        scores=scores or {},
     )
     pool.load()
     with running(Guard(make_app(pool, limits, metrics), limits, "127.0.0.1", None, metrics=metrics), pool, limits) as (address, _):
@@ -68,6 +72,8 @@ def open_page(browser: Browser, address: str, width: int = 1200, scheme: str = "
     page.on("request", lambda request: None if request.url.startswith((address, "data:")) else errors.append(request.url))
     page.goto(address)
     expect(page.get_by_label("longer")).to_be_checked()
+    for box in page.locator("#judges input").all():
+        box.check()
     return page, errors
 
 
@@ -90,9 +96,8 @@ def test_an_answer_is_judged_by_hand_under_every_judge(browser: Browser, address
     expect(page.locator("#verdicts")).to_contain_text("incorrect")
     contains, exact = cells(page)
     assert contains[:3] == ["contains", "✓ correct", "1.000"] and exact == ["exact", "✗ incorrect", "0.000", ""]
-    # Which part of the answer was compared, in full, and with which reference.
-    assert contains[3].startswith("full_text: “It is Marseille. <script>")
-    assert contains[3].endswith("closest reference: “Marseille”")
+    # What was found, and nothing of the answer again.
+    assert contains[3] == 'contains: found "Marseille"'
     page.fill("#references", " ")
     page.get_by_role("button", name="Judge").click()
     expect(page.get_by_text("no reference given; enter one per line")).to_be_visible()
@@ -105,6 +110,7 @@ def test_two_answers_are_compared(browser: Browser, address: str) -> None:
     page.fill("#other", "Paris")
     page.get_by_role("button", name="Judge").click()
     expect(page.locator("#verdicts")).to_contain_text("exact")
+    assert cells(page)[1][4] == 'A: contains: did not find "Paris"\nB: identical to a reference'
     assert [row[:4] for row in cells(page)] == [
         ["longer", "A", "1.000", "0.000"],
         ["contains", "B", "✗ incorrect 0.000", "✓ correct 1.000"],
@@ -144,6 +150,7 @@ def test_a_file_is_judged_and_saved_with_its_verdicts(browser: Browser, address:
         page.get_by_role("link", name="Save with verdicts").click()
     saved = pd.read_csv(download.value.path())
     assert download.value.suggested_filename == "a.scored.csv" and list(saved["verdict"]) == ["correct", "incorrect"]
+    assert saved["reason"][1] == 'contains: did not find "Paris"' or name == "a.jsonl"
     if name == "a.csv":
         assert saved["answer"][0] == 'It is "Goethe", I\nthink.' and list(saved["note"]) == ["a", "b;c"]
     check_unharmed(page, errors)
@@ -225,3 +232,83 @@ def test_grades_are_shown_of_a_judge_that_needs_no_reference(browser: Browser) -
         page.get_by_role("button", name="Judge", exact=True).click()
         expect(page.locator("#verdicts")).to_contain_text("grade 7: fluent")
         check_unharmed(page, errors)
+
+
+class Similar:
+    """Scores an answer by its length; verdicts on two letters are uncertain."""
+
+    def __init__(self) -> None:
+        self.revisions: dict[str, str] = {}
+
+    def judge(self, rows: Sequence[Row]) -> list[Label]:
+        lengths = [min(len(row.candidate), 9) for row in rows]
+        return [decided(length / 10, 0.3, reason=f"{length} letters", certain=length != 2) for length in lengths]
+
+
+SCORES = {
+    "general": ScoreDescription(0.5, is_probability=True),
+    "exact_match": ScoreDescription(suits="names and short facts"),
+    "rouge_l_recall": ScoreDescription(0.3, suits="sentences and longer answers"),
+}
+
+
+@pytest.fixture(scope="module")
+def three_judges() -> Iterator[str]:
+    with serving(dict.fromkeys(SCORES, Similar), scores=SCORES) as address:
+        yield address
+
+
+def test_two_judges_are_selected_and_the_others_stand_with_what_they_are_for(browser: Browser, three_judges: str) -> None:
+    page = browser.new_page()
+    page.goto(three_judges)
+    expect(page.get_by_label("longer")).to_be_checked()
+    assert [box.is_checked() for box in map(page.get_by_label, SCORES)] == [True, True, False]
+    assert page.locator("#judges div").all_inner_texts()[-1].split() == [
+        "For",
+        "sentences",
+        "and",
+        "longer",
+        "answers:",
+        "rouge_l_recall",
+    ]
+    page.close()
+
+
+@pytest.mark.parametrize("width", [1200, 420])
+def test_a_threshold_stands_beside_a_similarity_and_no_name_breaks(browser: Browser, three_judges: str, width: int) -> None:
+    page, errors = open_page(browser, three_judges, width)
+    page.fill("#answer", "ab")
+    page.fill("#other", "abc")
+    page.get_by_role("button", name="Judge", exact=True).click()
+    expect(page.locator("#verdicts")).to_contain_text("rouge_l_recall")
+    rows = {row[0]: row[2:4] for row in cells(page)}
+    assert rows["rouge_l_recall"] == ["✗ incorrect 0.200 < 0.3", "✓ correct 0.300 ≥ 0.3"]
+    assert rows["general"] == ["✗ incorrect 0.200 uncertain", "✓ correct 0.300"]
+    note = page.locator("#meaning").inner_text()
+    assert "score of general is how sure" in note and "score of rouge_l_recall is compared with the threshold" in note
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    names = page.locator("#verdicts tbody td:first-child").all()
+    assert all(
+        name.evaluate("e => { const r = document.createRange(); r.selectNodeContents(e); return r.getClientRects().length }") == 1
+        for name in names
+    )
+    check_unharmed(page, errors)
+
+
+@pytest.mark.parametrize("width", [1200, 420])
+def test_a_file_shows_its_rows_and_the_uncertain_first(browser: Browser, three_judges: str, width: int) -> None:
+    page, errors = open_page(browser, three_judges, width)
+    text = "question,reference,answer,model\nHow?,So,abcdefgh,large\nWhy?,Thus,abcd,small\nWho?,Me,ab,large\n"
+    page.set_input_files("#file", {"name": "m.csv", "mimeType": "text/csv", "buffer": text.encode()})
+    expect(page.locator("#rows tbody tr")).to_have_count(3)
+    rows = lambda: [row.locator("td").all_inner_texts() for row in page.locator("#rows tbody tr").all()]  # noqa: E731
+    assert rows()[0] == ["How?", "So", "abcdefgh", "large", "✓ correct 0.800", "8 letters"]
+    page.get_by_role("button", name="Uncertain first").click()
+    assert [row[0] for row in rows()] == ["Who?", "Why?", "How?"]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Save with verdicts").click()
+    saved = pd.read_csv(download.value.path())
+    assert list(saved.columns[4:]) == ["verdict", "outcome", "score", "certain", "reason"]
+    assert list(saved["certain"]) == [True, True, False] and saved["reason"][2] == "2 letters"
+    check_unharmed(page, errors)
