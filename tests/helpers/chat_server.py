@@ -36,6 +36,7 @@ class ChatServer(ThreadingHTTPServer):
         models: names in the list of models; None: there is no list.
         verdict: prompt → word that the model wants to reply; with it, a server restricts replies by the fields in `honours` only,
             and rejects those in `rejects`.
+        context: reject a greater `max_tokens`, as vLLM 0.32 does.
     """
 
     daemon_threads = True
@@ -56,6 +57,7 @@ class ChatServer(ThreadingHTTPServer):
         self.verdict: Callable[[str], str] | None = None
         self.honours: set[str] = set()
         self.rejects: set[str] = set()
+        self.context: int | None = None
         self.lock = threading.Lock()
 
     @property
@@ -132,6 +134,9 @@ class Handler(BaseHTTPRequestHandler):
             self.fail(self.server.refuse)
         elif rejected := self.server.rejects & body.keys():
             self.send(400, json.dumps({"error": {"message": f"Unsupported parameter: {rejected.pop()!r}"}}))
+        elif self.server.context is not None and (limit := body.get("max_tokens", 0)) > self.server.context:
+            message = f"max_tokens={limit} cannot be greater than max_model_len={self.server.context}. Please request fewer tokens."
+            self.send(400, json.dumps({"error": {"message": message}}))
         elif failure and tries <= int(failure[2]):
             self.fail(failure[1])
         else:

@@ -61,11 +61,10 @@ def test_a_probe_finds_what_the_server_honours(smollm_server: str) -> None:
     assert judge.name == "served"
     assert judge.judge.generator.check_features().describe() == "structured_outputs; log-probabilities"
     [label] = judge.judge.judge([Row("s", 0, "m", "What is the capital of France?", ("Paris",), "It is Paris.")])
-    assert (label.reason, label.completion_tokens) == (PROBABILITY, 2) and label.score is not None and 0 < label.score < 1
-    # The other restrictions, by themselves: `grammar` is ignored without an error, `json_schema` is honoured.
-    probed = {name: client(smollm_server, structured_output=name) for name in ("grammar", "json_schema")}
-    replies = {name: probe.generate([PROBE])[0].text for name, probe in probed.items()}
-    assert replies["grammar"] not in (PROBE.choices or ()) and replies["json_schema"] in (PROBE.choices or ())
+    # The context of the server is smaller than the judge's limit of tokens.
+    assert label.reason == PROBABILITY and label.score is not None and 0 < label.score < 1
+    # A restriction that vLLM does not know is ignored without an error.
+    assert client(smollm_server, structured_output="grammar").generate([PROBE])[0].text not in (PROBE.choices or ())
 
 
 def test_what_the_server_refuses(server: str) -> None:

@@ -81,6 +81,8 @@ class OpenAIGenerator:
         # Consecutive rows that a server left unanswered, and their number from which it counts as down.
         self.failures, self.max_failures = 0, max(4, settings["concurrency"])
         self.stopped = False
+        # Whether requests for restricted replies, which end by themselves, name a limit of tokens.
+        self.limits_choices = True
 
     def generate(self, requests: Sequence[Request]) -> list[Completion]:
         """Return one completion per request, in order; an unanswered request has status `error`.
@@ -182,6 +184,8 @@ class OpenAIGenerator:
         if request.choices and self.features:
             body |= constrain(self.features.constraint, request.choices)
             body |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS} if settings["logprobs"] else {}
+            if not self.limits_choices:
+                body.pop(settings["max_tokens_field"])
         body |= settings["extra"]
         return self.features.adapt(body) if self.features else body
 
@@ -189,7 +193,13 @@ class OpenAIGenerator:
         return parse_response(response, self.settings["reasoning_end"], request.choices)
 
     def _send(self, request: Request) -> Completion:
-        response = self._post(self._request_body(request))
+        try:
+            response = self._post(self._request_body(request))
+        except APIStatusError as error:
+            if not self._rejects_limit(error, request):
+                raise
+            self.limits_choices = False
+            response = self._post(self._request_body(request))
         completion = self._parse_response(response, request)
         prompt_tokens, completion_tokens = completion.prompt_tokens or 0, completion.completion_tokens or 0
         price = self.settings["price"] or {"prompt": 0.0, "completion": 0.0}
@@ -199,6 +209,15 @@ class OpenAIGenerator:
         if isinstance(served_model := response.get("model"), str):
             self.revisions[self.name] = served_model
         return completion
+
+    def _rejects_limit(self, error: APIStatusError, request: Request) -> bool:
+        """Return whether a request for a restricted reply failed because of its limit of tokens.
+
+        vLLM 0.32 rejects a limit that is greater than the context, or than what the prompt leaves of it.
+        """
+        is_restricted = request.choices and self.features and self.features.constraint != UNCONSTRAINED
+        names = (self.settings["max_tokens_field"], "max_tokens")
+        return bool(is_restricted) and error.status_code == 400 and any(name in str(error) for name in names)
 
     def _post(self, body: Mapping[str, Any]) -> Any:
         # As text: the client builds a response object from any JSON.

@@ -167,6 +167,18 @@ def test_a_context_that_is_too_small_loses_no_answer(server: ChatServer) -> None
     assert len(prompts(server)) == 6
 
 
+def test_a_context_that_is_smaller_than_the_limit_of_tokens(server: ChatServer) -> None:
+    """The verdict ends by itself, so the limit is left out from the first rejection on."""
+    write_answers()
+    server.context = 512
+    server.honours = {"structured_outputs"}
+    result = run("--judge", f"general+{server.url}#m")
+    assert result.exit_code == 0, result.output
+    assert "general decided 24 answers, m 6" in result.output
+    bodies = [body for body in server.seen if "# Candidate" in body["messages"][-1]["content"]]
+    assert sum("max_tokens" not in body for body in bodies) == 6 and len(bodies) <= 12
+
+
 def write_config(server: ChatServer, judges: list[str]) -> None:
     model = {"generator": "openai", "model": "m", "base_url": server.url}
     blocks = {
