@@ -194,3 +194,16 @@ def test_empty_run(browser: Browser, tmp_path: Path) -> None:
     assert "There are no answers yet" in page.inner_text("#rows")
     assert errors == []
     page.close()
+
+
+def test_tables_take_the_width_and_the_rank_shift_is_in_sight_on_a_phone(browser: Browser, report: Path) -> None:
+    page, _ = open_report(browser, report)
+    room = page.locator("main").evaluate("e => e.clientWidth - 32")
+    widths = page.locator(".scroll > .sortable").evaluate_all("tables => tables.map((table) => table.offsetWidth).filter(Boolean)")
+    assert widths and min(widths) >= room - 1
+    assert page.get_by_text("Accuracy of the row’s model minus").first.evaluate("e => e.getClientRects().length") == 1
+    page.close()
+    page, _ = open_report(browser, report, width=420)
+    box = page.get_by_role("columnheader", name="Largest rank shift").bounding_box()
+    assert box and box["x"] + box["width"] <= 420
+    page.close()
