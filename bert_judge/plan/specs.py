@@ -167,7 +167,7 @@ class Specs(ResolvedConfig):
         if isinstance(entry, ImportedModel):
             settings["model_name"] = entry.model_name or model
             return {"model": model, "settings": settings, **self.task_spec(task)}
-        spec = {
+        spec: Spec = {
             "model": model,
             "task": task,
             "family": self.family(task),
