@@ -245,7 +245,7 @@ def judge_file(
         )
         group_of = _make_group_reader(source, reader, by)
         _check_rows(file, source, reader)
-        for line in find_suspicious_input(source.sample, reader):
+        for line in find_suspicious_input(source.sample, reader, is_framework=answers.framework is not None):
             log(f"warning: {line}")
         judges = [reference.load() for reference in references]
         check(judges)

@@ -24,17 +24,19 @@ MIN_ROWS, MIN_SOLUTION_CHARACTERS = 10, 300
 _SEPARATED = re.compile(r"\w\s*(?:;|\|{1,2})\s*\w")
 # As of LongMemEval's questions on preferences.
 _RUBRIC = re.compile(r"(?:The|A) (?:user|response|answer|reply) (?:would|should|must|might|may|is expected)\b")
-# Whether a question and its reference are suspicious, how, and what to do.
+
+
+def _is_list_as_text(question: str, reference: str) -> bool:
+    return bool(re.match(r"\s*\[\s*['\"]", reference)) and isinstance(values.parse_literal(reference), list)
+
+
+# Whether a question and its reference are suspicious, how, and what to do; the first is for files of rows only.
 _CHECKS: tuple[tuple[Callable[[str, str], bool], str, str], ...] = (
+    (_is_list_as_text, "look like lists written as texts", "write several references as a list"),
     (
         lambda _, text: "####" in text or "\\boxed" in text or len(text) > MIN_SOLUTION_CHARACTERS,
         "look like whole solutions",
         "give the final answers alone if verdicts seem wrong",
-    ),
-    (
-        lambda _, text: bool(re.match(r"\s*\[\s*['\"]", text)) and isinstance(values.parse_literal(text), list),
-        "look like lists written as texts",
-        "write several references as a list",
     ),
     (
         lambda question, text: bool(re.fullmatch(r"\d", text)) and question_stem(question) != question,
@@ -229,8 +231,11 @@ def no_reference_error(path: Path) -> values.UnreadableCell:
     )
 
 
-def find_suspicious_input(records: Sequence[Record], reader: RecordReader) -> list[str]:
-    """Return one line per kind of suspicious input, with the number of rows and an example."""
+def find_suspicious_input(records: Sequence[Record], reader: RecordReader, *, is_framework: bool = False) -> list[str]:
+    """Return one line per kind of suspicious input, with the number of rows and an example.
+
+    The reader of a framework's files has decided by their documents which texts are lists.
+    """
     answers, several = [], 0
     for record in records:
         try:
@@ -242,7 +247,7 @@ def find_suspicious_input(records: Sequence[Record], reader: RecordReader) -> li
         several += len(of_record) > 1 and of_record[0].model == of_record[1].model
     lines = [
         f"{len(matching):,} of the first {len(answers):,} references {description}, e.g. {_shorten(matching[0])}; {advice}"
-        for is_suspicious, description, advice in _CHECKS
+        for is_suspicious, description, advice in _CHECKS[is_framework:]
         if (matching := [answer.references[0] for answer in answers if is_suspicious(answer.question, answer.references[0])])
     ]
     if len(answers) >= MIN_ROWS and len(distinct := {answer.references for answer in answers}) == 1:

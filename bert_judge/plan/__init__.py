@@ -80,9 +80,10 @@ def resolve_paths(raw: Mapping[str, Any], files: Sequence[str | Path]) -> dict[s
     one.
     """
     resolved = copy.deepcopy(dict(raw))
-    data = resolved.get("data")
+    data, has_absolute_data = resolved.get("data"), False
     if isinstance(data, str):
         folder = Path(os.path.expandvars(data)).expanduser()
+        has_absolute_data = folder.is_absolute()
         resolved["data"] = data = str(config_files.origin(files, ["data"], data).absolute() / folder)
     for section in (["imports"], ["tasks", "sources"]):
         block: Any = resolved
@@ -91,7 +92,9 @@ def resolve_paths(raw: Mapping[str, Any], files: Sequence[str | Path]) -> dict[s
         for name, entry in block.items() if isinstance(block, dict) else ():
             if isinstance(entry, dict) and isinstance(path := entry.get("path"), str):
                 folder = Path(data) if isinstance(data, str) else config_files.origin(files, [*section, name, "path"], path)
-                entry["path"] = _from_working_folder(folder.absolute() / Path(path).expanduser())
+                file = Path(path).expanduser()
+                is_absolute = has_absolute_data or file.is_absolute()
+                entry["path"] = _from_working_folder(folder.absolute() / file, is_absolute=is_absolute)
     task_files = resolved.get("task_files")
     if isinstance(task_files, list) and all(isinstance(path, str) for path in task_files):
         folder = config_files.origin(files, ["task_files"], task_files)
@@ -99,10 +102,10 @@ def resolve_paths(raw: Mapping[str, Any], files: Sequence[str | Path]) -> dict[s
     return resolved
 
 
-def _from_working_folder(path: Path) -> str:
-    """Return a path below the working folder relative to it.
+def _from_working_folder(path: Path, *, is_absolute: bool) -> str:
+    """Return a path relative to the working folder, unless the configuration has it as an absolute one and it is elsewhere.
 
-    Snakemake 9.27 compares the paths of inputs as texts: with absolute ones, a folder that is moved or copied is out of date.
+    Snakemake 9.27 compares the paths of inputs as texts: with absolute ones, a project that is moved or copied is out of date.
     """
     is_below = ".." not in path.parts and path.is_relative_to(Path.cwd())
-    return str(path.relative_to(Path.cwd()) if is_below else path)
+    return str(path) if is_absolute and not is_below else os.path.relpath(path)

@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 from helpers.framework_files import FIXTURES
 from helpers.program_accuracy import own_accuracy, scored
+from typer.testing import CliRunner
+
+from bert_judge.cli import app
 
 FILES = [
     *sorted((FIXTURES / "lm_eval" / "told").glob("samples_*.jsonl")),
@@ -30,6 +33,12 @@ def test_scores_of_inspect_are_labels(name: str, tmp_path: Path) -> None:
     path = FIXTURES / "inspect" / f"{name}.eval"
     labels = [row["label"] for row in scored(path, tmp_path)]
     assert sum(labels) / len(labels) == pytest.approx(own_accuracy(path))
+
+
+def test_a_text_that_looks_like_a_list_is_not_suspicious(tmp_path: Path) -> None:
+    path = next((FIXTURES / "lm_eval" / "told").glob("samples_printed_*"))
+    result = CliRunner().invoke(app, ["score", str(path), "--judge", "exact_match", "-o", str(tmp_path / "scored.jsonl")])
+    assert result.exit_code == 0 and "warning" not in result.output
 
 
 def test_an_answer_within_reasoning_is_none(tmp_path: Path) -> None:

@@ -36,6 +36,12 @@ def test_suspicious_input(rows: list[tuple[str, str, Any]], says: str) -> None:
     assert says in line and "\n" not in line
 
 
+def test_readers_of_frameworks_decide_what_is_a_list() -> None:
+    reader = make_column_reader({name: name for name in ("question", "references", "candidate")})
+    rows = [{"question": "What is printed?", "references": "['a', 'b']", "candidate": "['a', 'b']"}]
+    assert find_suspicious_input(rows, reader) and not find_suspicious_input(rows, reader, is_framework=True)
+
+
 def test_usual_input_is_not_suspicious() -> None:
     rows = [{"question": f"{n} + 1?", "references": [str(n + 1)], "candidate": f"It is {n + 1}."} for n in range(20)]
     letters = [{"question": OPTIONS, "references": "AB"[n % 2], "candidate": "B"} for n in range(20)]

@@ -290,12 +290,29 @@ def test_without_a_data_folder_paths_start_at_the_file_that_has_them(
         folder.mkdir()
         shutil.copy(data / "two.csv", folder)
     made = plan.build_plan(config_files.load([first, second]), [first, second])
-    assert made.import_path("one") == first.parent / "one.csv"
-    assert made.import_path("two") == second.parent / "sub" / "two.csv"
+    assert made.import_path("one").resolve() == first.parent / "one.csv"
+    assert made.import_path("two").resolve() == second.parent / "sub" / "two.csv"
     monkeypatch.chdir(data.parent)
     made = plan.build_plan(config_files.load([first, second]) | {"data": data.name}, [first, second])
     # Below the working folder a path is relative, so that a project that is moved makes nothing again.
     assert made.import_path("one") == Path(data.name, "one.csv")
+
+
+def test_a_moved_project_keeps_the_paths_of_its_imports(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Snakemake compares paths as texts. Files beside the working folder, as with `--directory`, belong to the project as well."""
+    paths = []
+    for name in ("project", "moved"):
+        file, results = tmp_path / name / "configs" / "a.yaml", tmp_path / name / "results"
+        for folder in (file.parent, results):
+            folder.mkdir(parents=True)
+        raw = raw_config(data) | {"imports": {"one": {"path": "one.csv"}, "two": {"path": str(data / "two.csv")}}}
+        del raw["data"]
+        file.write_text(yaml.safe_dump(raw), "utf-8")
+        shutil.copy(data / "one.csv", file.parent)
+        monkeypatch.chdir(results)
+        made = plan.build_plan(config_files.load([file]), [file])
+        paths.append((made.import_path("one"), made.import_path("two")))
+    assert paths == 2 * [(Path("../configs/one.csv"), data / "two.csv")]
 
 
 @pytest.mark.real_data
