@@ -19,7 +19,7 @@ from bert_judge.statistics.intervals import proportion_lower_bound
 from bert_judge.text.answer_kinds import answer_kind
 
 MAX_ERROR = 0.1
-# The surest answers of a kind, which are tested first, and the step to the next test.
+# The surest answers of a kind that are tested first in a judge of a user's labels, and the step to the next test.
 FIRST_ROWS, STEP_ROWS = 60, 10
 # A kind with fewer rows shares the scores of `ANY_KIND`, in a judge that is trained on a user's labels.
 MIN_KIND_ROWS = 150
@@ -28,7 +28,12 @@ ANY_KIND = "any"
 
 
 def fit_certain_scores(
-    kinds: Sequence[str], scores: ArrayLike, labels: ArrayLike, clusters: ArrayLike, threshold: float = 0.5
+    kinds: Sequence[str],
+    scores: ArrayLike,
+    labels: ArrayLike,
+    clusters: ArrayLike,
+    threshold: float = 0.5,
+    first_rows: int = FIRST_ROWS,
 ) -> dict[str, CertainScores]:
     """Select the scores per kind whose verdicts are certain.
 
@@ -38,6 +43,7 @@ def fit_certain_scores(
         labels: at least 0.5 for a correct answer, shape (n,).
         clusters: answers with equal values may err together, such as those of a source, shape (n,).
         threshold: lowest score of a correct answer.
+        first_rows: the surest answers of a kind and verdict, which are tested first; of few, two wrong labels end the selection.
 
     Returns:
         Kind → scores, for the kinds that occur; without certain verdicts both are None.
@@ -48,8 +54,8 @@ def fit_certain_scores(
     for name in dict.fromkeys(kind.tolist()):
         low, high = (kind == name) & (score < threshold), (kind == name) & (score >= threshold)
         certain[name] = CertainScores(
-            _last_certain(-score[low], ~is_correct[low], groups[low], -1),
-            _last_certain(score[high], is_correct[high], groups[high], 1),
+            _last_certain(-score[low], ~is_correct[low], groups[low], -1, first_rows),
+            _last_certain(score[high], is_correct[high], groups[high], 1, first_rows),
         )
     return certain
 
@@ -74,11 +80,11 @@ def fit_own_certain_scores(
     return {kind: value for kind, value in by_kind.items() if counts[kind] >= MIN_KIND_ROWS} | pooled
 
 
-def _last_certain(sureness: np.ndarray, right: np.ndarray, clusters: np.ndarray, sign: int) -> float | None:
+def _last_certain(sureness: np.ndarray, right: np.ndarray, clusters: np.ndarray, sign: int, first_rows: int) -> float | None:
     """Return `sign` times the lowest sureness down to which the verdicts are certain; None if no verdict is."""
     order = np.argsort(-sureness, kind="stable")
     lowest = None
-    for size in [*range(FIRST_ROWS, len(order), STEP_ROWS), len(order)] if len(order) >= FIRST_ROWS else []:
+    for size in [*range(first_rows, len(order), STEP_ROWS), len(order)] if len(order) >= first_rows else []:
         rows = order[:size]
         # Equal scores have the same verdict.
         rows = order[: np.searchsorted(-sureness[order], -sureness[rows[-1]], side="right")]
