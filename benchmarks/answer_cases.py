@@ -3,7 +3,8 @@
     python benchmarks/answer_cases.py FOLDER [--only PREFIX …] [--judges NAME …] [--wrong]
 
 FOLDER holds one `<class>/rows.jsonl` or `<class>.jsonl` per class. A row has `question`, `references`, `candidate`,
-`right_verdict`, and `judges`, the judges that it counts for: `general` or a rule that has a name.
+`right_verdict`, and `judges`, the judges that it counts for: `general` or a rule that has a name. Rows without `judges` are files
+to score whole and do not count.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ def read_cases(folder: Path, prefixes: list[str]) -> Iterator[dict[str, object]]
     for file in sorted([*folder.glob("*/rows.jsonl"), *folder.glob("*.jsonl")]):
         name = file.parent.name if file.stem == "rows" else file.stem
         if name.startswith(tuple(prefixes)):
-            for line in file.read_text("utf-8").splitlines():
-                yield {"class": name, **json.loads(line)}
+            rows = map(json.loads, file.read_text("utf-8").splitlines())
+            yield from ({"class": name, **row} for row in rows if "judges" in row)
 
 
 def judge_rows(rows: pd.DataFrame, name: str) -> pd.DataFrame:

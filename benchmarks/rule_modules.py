@@ -96,8 +96,10 @@ def summarize(decisions: pd.DataFrame) -> pd.DataFrame:
     """Count decisions and errors per module and verdict; `decides`: the module may decide for the judge.
 
     An answer counts for the first module that may decide it. Modules with too many errors are left out first, then those with too
-    few decisions, and the others are counted again, until all that remain are good enough.
+    few decisions, and the others are counted again, until all that remain are good enough. A module that contradicts the first one
+    does not decide.
     """
+    decisions = decisions[decisions["verdict"] == decisions.groupby("row")["verdict"].transform("first")]
     tables = []
     while True:
         first = decisions.drop_duplicates("row")

@@ -58,6 +58,11 @@ class TextReader:
         # Whether words with a character need a closer look, by character.
         self._is_lossy: dict[str, bool] = {}
 
+    @cached_property
+    def ignores_case(self) -> bool:
+        """Whether capital and small letters are the same tokens."""
+        return self._encode("Aa") == self._encode("aA")
+
     def read(self, texts: Iterable[str]) -> dict[str, ReadText]:
         """Return text → what is read of it; most texts need not be tokenised for that."""
         distinct = dict.fromkeys(texts, _READ)

@@ -26,6 +26,9 @@ _END = r"[^\[\](){}$,;]{1,30}"
 # Intervals in French notation: ]0,1[
 _REVERSED = re.compile(rf"([\[\]])\s*({_END}[,;]\s*{_END})([\[\]])")
 _SIDE_BY_SIDE = re.compile(r"(?<![\w.,/^{}\\])(\d{1,9})(?:\s|\\[ ,;:])+(?=\d{1,2}(?![\d/,.])(?!\s?/))")
+# Two numbers; a decimal comma if the reference has a decimal point, or the question asks for one number.
+PAIR = re.compile(r"[-−]?[1-9]\d*,\d")
+_ASKS_AMOUNT = re.compile(r"\bhow (?:many|much)\b|\bwie ?viele?\b|\bcombien\b|\bcuánt|\bquant[eio]\b|\bkolik\b", re.IGNORECASE)
 _RATIO = re.compile(r"(?<![\d:])(\d+)\s?:\s?(\d+)(?![\d:])")
 _ASKS_RATIO = re.compile(r"\b(?:ratio|proportion|odds|scale|quotient|verhältnis|rapport|razón|relación)", re.IGNORECASE)
 
@@ -55,8 +58,10 @@ def write_union(text: str) -> str | None:
     return _join_intervals((match[2], match[3]), (match[4], match[5]))
 
 
-def write_ratios(question: str, text: str) -> str:
-    """Return a text whose a:b are fractions, if the question asks for a ratio; else they are times and scores, as they stand."""
+def write_numbers(question: str, text: str) -> str:
+    """Return a text whose a:b are fractions if the question asks for a ratio, and 2,5 is 2.5 if it asks how much."""
+    if PAIR.fullmatch(text) and _ASKS_AMOUNT.search(question):
+        return text.replace(",", ".")
     return _RATIO.sub(r"\\frac{\1}{\2}", text) if _ASKS_RATIO.search(question) else text
 
 

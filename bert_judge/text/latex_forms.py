@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bert_judge.runtime.package_data import read_yaml
 from bert_judge.text.extraction import last_sentence, phrase_pattern, strip_markup
-from bert_judge.text.formula_notation import rewrite_numbers, rewrite_operators, write_union
+from bert_judge.text.formula_notation import PAIR, rewrite_numbers, rewrite_operators, write_union
 from bert_judge.text.latex import boxed
 from bert_judge.text.normalization import ARTICLES, POINTER, join_scales, normalize_words
 
@@ -18,7 +18,7 @@ _NUMBER = re.compile(r"[-+−]?\s?[$€£¥]?\s?[-−]?(?:\d[\d,]*)?\.?\d+(?:/\d
 _ARITHMETIC = re.compile(r"[\d\s.+*/^()-]+")
 # Prose, not variables: a word that is not the name of a function, or a unit after a number ("72 km").
 _WORD = re.compile(
-    r"(?<![\\A-Za-z{])(?!(?:sin|cos|tan|cot|sec|csc|log|exp|sqrt|arcsin|arccos|arctan|sinh|cosh|tanh|mod)\b)[A-Za-z]{3,}"
+    r"(?<![\\A-Za-z{])(?<!angle\s)(?<!∠)(?!(?:sin|cos|tan|cot|sec|csc|log|exp|sqrt|arcsin|arccos|arctan|sinh|cosh|tanh|mod)\b)[A-Za-z]{3,}"
     r"|(?<=\d\s)[A-Za-z]{2,}|(?![\u0000-\u03ff])[^\W\d_]{2}|\b(?:[Ii]t|is|[Ww]e|[Ss]o)\b"
 )
 # Groups of Indian numbers, and groups of zeros.
@@ -34,8 +34,6 @@ _NOTATIONS = [(re.compile(pattern), replacement) for pattern, replacement in _TA
 _AND = re.compile(r",?\s+(?:and|or|&)\s+(?=[-\\\d(\[{a-zA-Z])")
 _SIGNED_AMOUNT = re.compile(r"\A[-−]\s?[$€£¥]\s?(?=[\d.][^$]*\Z)")
 _THOUSANDS = re.compile(r"[^\d]*\d{1,3}(?:,\d{3})+(?!,)")
-# Two numbers; a decimal comma if the reference has a decimal point.
-PAIR = re.compile(r"[-−]?[1-9]\d*,\d")
 _DECIMAL_COMMA = re.compile(r"(?<![\w.,(\[{])[-−]?\d+,(?:\d{1,2}|\d{4,})(?![\d,])(?!\.\d)")
 _NO_ANSWER = re.compile("|".join(_TABLES["no_answer"]))
 _BASE = re.compile(r"\d_\s?\{?(\d+)")

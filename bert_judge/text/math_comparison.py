@@ -2,7 +2,8 @@
 
 The library decides about single values. Systems, named values, lists and units are taken apart before (`formula_parts`), names of
 more than one letter become symbols (`formula_symbols`), and literals, bases and primes are compared as text (`latex_forms`). Its
-"equal" counts only if the parsed forms have every symbol of the source, and for a formula its "different" too.
+"equal" counts only if the parsed forms have every symbol of the source, and for a formula its "different" too. `is_whole` says
+whether both texts were read to their ends, so that "different" can be relied on.
 """
 
 import logging
@@ -10,9 +11,10 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from bert_judge.text.formula_notation import PAIR
 from bert_judge.text.formula_parts import Parts, formula_core, pair_values, read_parts, split_unit, unit_ratio
 from bert_judge.text.formula_symbols import lost_symbols, same_products, unify_symbols
-from bert_judge.text.latex_forms import PAIR, differ_in_notation, is_formula, is_no_number, math_verify_forms, read_literal
+from bert_judge.text.latex_forms import differ_in_notation, is_formula, is_no_number, math_verify_forms, read_literal
 
 # Math-Verify rounds to six decimals; below this, numbers are compared by their ratio.
 SMALL_NUMBER = 1e-3
@@ -21,6 +23,7 @@ MAX_NOTATION = 100
 
 # A word, which Math-Verify takes for a product of its letters.
 _WORD = re.compile(r"\\(?:text|mathrm|mbox)\s?\{[A-Za-z ]+\}")
+_WORDS = re.compile(r"\\(?:mathrm|text|operatorname)\s?\{\s?[^{}]*[A-Za-z]{2}|[\u4e00-\u9fff]")
 
 
 class MathResult(NamedTuple):
@@ -30,11 +33,13 @@ class MathResult(NamedTuple):
         equal: None if Math-Verify could not decide.
         reason: explains the result.
         is_finished: False if the comparison reached a limit of work, memory or time, or crashed.
+        is_whole: both texts were read whole, so that formulas that are not equal are different.
     """
 
     equal: bool | None
-    reason: str | None
+    reason: str | None = None
     is_finished: bool = True
+    is_whole: bool = False
 
 
 NO_EXPRESSION = MathResult(None, "no mathematical expression in the answer")
@@ -76,7 +81,7 @@ class MathComparer:
         for reference in references:
             results.append(self._compare(reference, answer))
             if results[-1].equal:
-                return MathResult(True, None)
+                return results[-1]
         if error := self._resource_errors.error_type:
             return MathResult(None, f"Math-Verify gave up: {error.__name__}", is_finished=False)
         read = [result for result in results if result is not NO_REFERENCE]
@@ -85,13 +90,13 @@ class MathComparer:
     def _compare(self, reference: str, answer: str) -> MathResult:
         literals = read_literal(reference), read_literal(answer)
         if None not in literals:
-            return MathResult(literals[0] == literals[1], None)
+            return _decide(literals[0] == literals[1])
         first, second = formula_core(reference), formula_core(answer)
         is_core = is_formula(first) and is_formula(second)
         if is_core and is_no_number(first) != is_no_number(second) and not (":" in first and ":" in second):
-            return MathResult(False, None)
+            return _decide(False)
         if _WORD.fullmatch(first) and _WORD.fullmatch(second):
-            return MathResult(first.casefold() == second.casefold(), None)
+            return _decide(first.casefold() == second.casefold())
         if is_core and (result := self._compare_parts(read_parts(first), read_parts(second), first, second)):
             return result
         if is_core:
@@ -101,11 +106,14 @@ class MathComparer:
                 if ratio is None:
                     return MathResult(None, f"another unit: {other_unit}, {unit}")
                 if not ratio:
-                    return MathResult(False, f"another unit: {other_unit}, {unit}")
+                    return _decide(False, f"another unit: {other_unit}, {unit}")
                 reference, answer = f"${first}$", f"$({second}) \\cdot {ratio}$" if ratio != "1" else f"${second}$"
             if (is_same := same_products(first, second)) is not None:
-                return MathResult(is_same, None)
-        return self._compare_values(reference, answer, is_core=is_core)
+                return _decide(is_same)
+        result = self._compare_values(reference, answer, is_core=is_core)
+        # Of several equations the answer may state one in another place.
+        is_whole = is_core and not _WORDS.search(first + second) and first.count("=") == second.count("=") < 2
+        return result._replace(is_whole=is_whole and result.equal is not None)
 
     def _compare_parts(self, expected: Parts | None, given: Parts | None, reference: str, answer: str) -> MathResult | None:
         """Compare systems, cases, named values and lists part by part; None: they are none, or Math-Verify reads them."""
@@ -115,18 +123,21 @@ class MathComparer:
             return None
         if kinds & {"equations", "cases"}:
             if len(parts) < 2 or len(kinds) > 1:
-                return MathResult(False, None) if "cases" in kinds and len(parts) < 2 else OPEN
+                return _decide(False) if "cases" in kinds and len(parts) < 2 else OPEN
             is_same = self._match(expected.items, given.items) if expected and given else False
-            return MathResult(is_same, None) if is_same or "cases" in kinds else OPEN
+            return _decide(is_same) if is_same or "cases" in kinds else OPEN
         if any(part.names for part in parts):
             pairs = pair_values(expected, given) if expected and given else None
-            return self._combine([self._compare(*pair) for pair in pairs]) if pairs else MathResult(False, None)
+            if pairs:
+                return self._combine([self._compare(*pair) for pair in pairs])
+            # A value alone may be one of those that the answer names.
+            return MathResult(False, is_whole=expected is not None)
         if kinds != {"list"} or len(parts) < 2 or expected is None or given is None:
             return None
         has_repetition = any(len(set(part.items)) < len(part.items) for part in parts)
         is_plain = not any(character in item for part in parts for item in part.items for character in "(=")
         # Math-Verify reads a list as a set.
-        return MathResult(self._match(expected.items, given.items), None) if has_repetition and is_plain else None
+        return _decide(self._match(expected.items, given.items)) if has_repetition and is_plain else None
 
     def _match(self, expected: Sequence[str], given: Sequence[str]) -> bool:
         """Return whether each item equals another one of the answer, in any order."""
@@ -139,7 +150,8 @@ class MathComparer:
         return not remaining
 
     def _combine(self, results: Sequence[MathResult]) -> MathResult:
-        return next((result for verdict in (False, None) for result in results if result.equal is verdict), MathResult(True, None))
+        """Return the first result that is different, else the first undecided one, else equal."""
+        return next((result for verdict in (False, None) for result in results if result.equal is verdict), MathResult(True))
 
     def _compare_values(self, reference: str, answer: str, *, is_core: bool) -> MathResult:
         forms, count = [*math_verify_forms(reference), *math_verify_forms(answer)], len(math_verify_forms(reference))
@@ -150,12 +162,12 @@ class MathComparer:
         expressions = self._parse(forms[count:])
         if not expressions:
             # LaTeX that Math-Verify cannot read is another formula.
-            return MathResult(False, None) if "\\" in answer and is_formula(answer) else NO_EXPRESSION
+            return MathResult(False) if "\\" in answer and is_formula(answer) else NO_EXPRESSION
         equal = self._are_equal(reference, gold, answer, expressions)
         lost = {letter for parsed in (gold, expressions) for letter in self._lost_symbols(parsed)}
         if lost and (equal or is_core):
             return MathResult(None, f"Math-Verify does not read {', '.join(sorted(lost))}")
-        return MathResult(equal, None)
+        return MathResult(equal)
 
     def _are_equal(self, reference: str, gold: list[object], answer: str, expressions: list[object]) -> bool:
         if len(answer) <= MAX_NOTATION and differ_in_notation(reference, answer):
@@ -194,3 +206,7 @@ class MathComparer:
             if any(not isinstance(expression, str) for expression in parsed):
                 return parsed
         return []
+
+
+def _decide(equal: bool, reason: str | None = None) -> MathResult:
+    return MathResult(equal, reason, is_whole=True)

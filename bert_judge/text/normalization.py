@@ -437,8 +437,12 @@ def drop_percent(words: list[str]) -> list[str]:
     return spelled.split()
 
 
+_SPOKEN = re.compile(r"(?:(-?\d+) )?point((?: \d)+)|(1[6-9]|20) ([1-9]\d)")
+_MAX_SPOKEN = 8
+
+
 def read_number_words(words: Sequence[str], scales: Mapping[str, int] = _SCALES) -> list[str]:
-    """Replace number words by digits: twenty five, two hundred and six, minus five, twenty first (21st)."""
+    """Replace number words by digits: twenty five, two hundred and six, minus five, twenty first (21st), three point one four."""
     starts = [
         start
         for start, (word, next_word) in enumerate(itertools.pairwise([*words, ""]))
@@ -456,7 +460,15 @@ def read_number_words(words: Sequence[str], scales: Mapping[str, int] = _SCALES)
         if number is None or (sign and not number[-1].isdigit()):
             number, position, sign = word, start + 1, ""
         numbers.append(sign + number)
-    return [*numbers, *words[position:]]
+    numbers.extend(words[position:])
+    # 3 point 1 4 and 19 84, if they are the whole text.
+    if (
+        1 < len(numbers) <= _MAX_SPOKEN
+        and not any(map(str.isdigit, "".join(words)))
+        and (spoken := _SPOKEN.fullmatch(" ".join(numbers)))
+    ):
+        return [f"{spoken[3]}{spoken[4]}" if spoken[3] else f"{spoken[1] or 0}.{spoken[2].replace(' ', '')}"]
+    return numbers
 
 
 def _read_number(words: Sequence[str], position: int, scales: Mapping[str, int]) -> tuple[str | None, int]:

@@ -110,8 +110,7 @@ def _add_unit(symbols: dict[str, Unit], names: dict[str, Unit], unit: Unit, shor
             names.setdefault(f"{name.lower()}s", unit)
 
 
-_UNIT_SYMBOLS, _UNIT_NAMES = _read_units()
-POUND = _UNIT_SYMBOLS["lb"]
+UNIT_SYMBOLS, _UNIT_NAMES = _read_units()
 _CURRENCY_FORMS: dict[str, frozenset[str]] = {}
 for _code, _forms in _TABLES["currencies"].items():
     for _form in (_code, *_forms):
@@ -190,6 +189,8 @@ _UNIT_PART = re.compile(
     re.IGNORECASE,
 )
 _UNIT_POWER = re.compile(r"(?:\s?\^\s?\{?)?(?P<power>[-−]?[1-4])\}?(?![\w.,]\d|\w)|(?P<squared> squared| cubed)")
+# 5 a day, but 5 A.
+_ARTICLE = re.compile(r"[aIy]|A(?!\s?(?:[.,;)/·]|\Z))")
 _FEET = re.compile(r"(\d+)\s?['′’]\s?(?:(\d+(?:\.\d+)?)\s?(?:[\"″”]|''|’’))?(?!\w)")
 _NOUN = re.compile(r" (?:[a-z]{2,} )?(?P<noun>[a-z]{3,})(?![\w])")
 _ZEROS = re.compile(r"\A0*\.?0*")
@@ -323,7 +324,7 @@ def _read_feet(text: str, match: re.Match[str]) -> Quantity | None:
     if feet is None or _BEFORE.search(before) or before[-1:] in ("'", '"', "‘", "“"):
         return None
     inches = Fraction(feet[1]) * 12 + Fraction(feet[2] or 0)
-    return Quantity(inches, Fraction(1), len(feet[1]), feet.start(), feet.end(), "unit", _UNIT_SYMBOLS["in"], text=feet[0])
+    return Quantity(inches, Fraction(1), len(feet[1]), feet.start(), feet.end(), "unit", UNIT_SYMBOLS["in"], text=feet[0])
 
 
 def _read_quantity(text: str, match: re.Match[str]) -> Quantity | None:
@@ -443,9 +444,8 @@ def _read_unit(text: str, position: int) -> tuple[Unit, int] | None:
         if atom is None or (position > start and not operator and not _is_symbol(text, match, atom)):
             break
         unit, length = atom
-        if (position == start and length == 1 and match["words"][0] in "aAIy") or (
-            unit.name == "in" and match["words"][:2] == "in" and re.match(r" \w", text[match.start("words") + 2 :])
-        ):
+        is_article = position == start and length == 1 and bool(_ARTICLE.match(text, match.start("words")))
+        if is_article or (unit.name == "in" and match["words"][:2] == "in" and re.match(r" \w", text[match.start("words") + 2 :])):
             break
         sign = -1 if operator in ("/", "per") else sign
         end = match.start("words") + length
@@ -453,11 +453,11 @@ def _read_unit(text: str, position: int) -> tuple[Unit, int] | None:
         if exponent := _UNIT_POWER.match(text, end):
             squared = {"squared": 2, "cubed": 3}.get((exponent["squared"] or "").strip())
             power, end = squared or int(exponent["power"].replace("−", "-")), exponent.end()
-        if power < 0 < sign and length > 1 and not match["before"] and (first := _UNIT_SYMBOLS.get(match["words"][: length - 1])):
+        if power < 0 < sign and length > 1 and not match["before"] and (first := UNIT_SYMBOLS.get(match["words"][: length - 1])):
             # 9.8 ms⁻² are metres, not milliseconds.
             for name, of_unit in first.dimension:
                 powers[name] = powers.get(name, 0) + of_unit
-            factor, unit = factor * first.factor, _UNIT_SYMBOLS.get(match["words"][length - 1], unit)
+            factor, unit = factor * first.factor, UNIT_SYMBOLS.get(match["words"][length - 1], unit)
         for name, of_unit in unit.dimension:
             powers[name] = powers.get(name, 0) + sign * power * of_unit
         factor, offset, position = factor * unit.factor ** (sign * power), offset + unit.offset, end
@@ -471,11 +471,11 @@ def _find_unit(words: str, *, is_first: bool) -> tuple[Unit, int] | None:
     """Return the unit that the longest beginning of these words names, and its length."""
     if words[0] in "°℃℉":
         name = {"℃": "°C", "℉": "°F"}.get(words, re.sub(r"\s", "", words).upper())
-        return _UNIT_SYMBOLS[name], len(words)
+        return UNIT_SYMBOLS[name], len(words)
     parts = re.findall(r"[ -]?[^\W\d_]+", words)
     for number in range(len(parts), 0, -1):
         name = "".join(parts[:number])
-        unit = _UNIT_SYMBOLS.get(name) or (_UNIT_NAMES.get(name.lower()) if len(name) > 2 or is_first else None)
+        unit = UNIT_SYMBOLS.get(name) or (_UNIT_NAMES.get(name.lower()) if len(name) > 2 or is_first else None)
         if unit:
             return unit, len(name)
     return None
@@ -487,7 +487,7 @@ def _is_symbol(text: str, match: re.Match[str], atom: tuple[Unit, int]) -> bool:
     return (
         atom[1] <= 3
         and bool(re.match(r"\s?(?:[/·^]|\Z|[.,;)]\s?|\w{1,2}\s?\^)", text[end:]))
-        and match["words"][: atom[1]] in _UNIT_SYMBOLS
+        and match["words"][: atom[1]] in UNIT_SYMBOLS
     )
 
 

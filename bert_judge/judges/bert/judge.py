@@ -253,7 +253,7 @@ class BERTJudge:
         return prediction
 
     def _ask_rules(self, texts: _Texts) -> list[Decision | None]:
-        """Return for each row the decision of a module that may decide, else that of another module, else None."""
+        """Return per row the decision of a module that may decide and that no earlier one contradicts, else that of another."""
         allowed = self.checkpoint.metadata.rules if self.calibrated else {}
         if not allowed:
             return [None] * len(texts.candidates)
@@ -261,7 +261,9 @@ class BERTJudge:
         for row in zip(*texts, strict=True):
             decision = decide(*row)
             if decision and not self._may_decide(decision):
-                decision = decide(*row, allowed=allowed) or decision
+                permitted = decide(*row, allowed=allowed)
+                # The earlier module reads more: an identifier may be a formula in another notation.
+                decision = permitted if permitted and decision.correct in (permitted.correct, None) else decision
             decisions.append(decision)
         return decisions
 

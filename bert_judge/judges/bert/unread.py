@@ -2,6 +2,7 @@
 
 * The tokenizer loses much of the answer or of every reference, or it reads a word of the reference as another word of the answer,
   such as both as `[UNK]`. The words that it does read cannot decide such a row: where they differ, so do the texts.
+* The tokenizer reads both alike, because they differ in case only, and a rule module says whether case counts: `N - n`, `n - N`.
 * Trees compare short groups of characters, of which two sequences of four letters share nearly all. So a reference that is one
   long word (a sequence, key or identifier) must stand in the answer.
 """
@@ -68,7 +69,9 @@ def decide_unread(
             problems = [_describe_problem(text, answer, read) for text in texts]
             lacking = [checks_long_words and not _has_long_word(text, answer) for text in texts]
             readable = [row[0] for row in zip(texts, problems, lacking, strict=True) if not any(row[1:])]
-            if not readable:
+            if decision and decision.correct is not None and reader.ignores_case and _differ_in_case(texts, answer):
+                decision = Decision(decision.correct, EXACT, f"{decision.reason}; the encoder reads both alike")
+            elif not readable:
                 decision = _compare_all(texts, answer, next(filter(None, problems), None), decision)
         all_references.append(readable or list(texts))
         all_decisions.append(decision)
@@ -81,6 +84,11 @@ def _describe_problem(reference: str, answer: str, read: Mapping[str, ReadText])
         if (share := read[text].share_lost) > MAX_SHARE_LOST:
             return f"the encoder cannot read {100 * share:.0f}% of the {name}"
     return "the encoder reads other words of both alike" if read[reference].confuses(read[answer]) else None
+
+
+def _differ_in_case(references: Sequence[str], answer: str) -> bool:
+    answer = unwrap(answer)
+    return all((text := unwrap(reference)) != answer and text.lower() == answer.lower() for reference in references)
 
 
 def _compare_all(references: Sequence[str], answer: str, problem: str | None, decision: Decision | None) -> Decision:

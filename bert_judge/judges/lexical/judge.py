@@ -20,10 +20,9 @@ from bert_judge.text import choices, extraction
 from bert_judge.text.answer_text import read_answer, read_references
 from bert_judge.text.evidence import compare_words, format_share, quote
 from bert_judge.text.extraction import is_same_text, names_another_unit, unwrap
-from bert_judge.text.formula_notation import write_ratios
+from bert_judge.text.formula_notation import PAIR, write_numbers
 from bert_judge.text.latex import find_boxes
 from bert_judge.text.latex_forms import (
-    PAIR,
     find_expression,
     has_formulas,
     is_formula,
@@ -339,8 +338,8 @@ class LexicalJudge:
         self, row: Row, references: Sequence[str], text: str, answer: str, extractor: str
     ) -> Label | _Undecided:
         """Return the label where identity, quantities or integers decide; otherwise Math-Verify does."""
-        references = [write_ratios(row.question, reference) for reference in references]
-        text, answer = (write_ratios(row.question, part) for part in (text, answer))
+        references = [write_numbers(row.question, reference) for reference in references]
+        text, answer = (write_numbers(row.question, part) for part in (text, answer))
         if len(references) > 1 and lists_all(references, extraction.extract_final_answer(text) or text):
             return decided(1.0, reason="math_verify: the answers of all references", raw=text[:MAX_RAW])
         if extractor in ("last_number", "full_text"):

@@ -112,8 +112,14 @@ def _are_times(expected: str, given: str) -> bool:
     return bool(zone == other_zone or clock == other_clock)
 
 
+def _differ_in_case(expected: str, given: str) -> bool:
+    r"""Return whether two regular expressions differ in case only, \d and \D; others may match the same texts."""
+    return expected.casefold() == given.casefold()
+
+
 # Whether two different texts in a notation mean different things, where that is not certain.
 _MAY_MEAN_THE_SAME = {
+    "regular expression": _differ_in_case,
     "name in a program": _are_names,
     "structure in SMILES": _are_structures,
     "time in a zone": _are_times,

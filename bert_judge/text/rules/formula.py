@@ -21,15 +21,16 @@ from bert_judge.text.rules.number import read_range, read_reference
 _TABLES: Mapping[str, Any] = read_yaml(Path(__file__).parents[1] / "formulas.yaml")
 _MAX_CHARACTERS, _MAX_SIGNS = 300, 40
 _LOCK = threading.Lock()
-# Signs that only mathematics has: commands, powers, roots, operators between letters and digits, pairs and intervals.
+# Signs that only mathematics has: commands, powers, roots, operators between letters and digits, pairs and intervals, lists of
+# numbers, recurring decimals, hexadecimal numbers.
 _MATH = re.compile(
-    r"\\[a-zA-Z{]|[\^√π∞±≤≥∪∩∅ℝ²³]|(?<![A-Za-z])[a-z]\s?[=+*/<>-]\s?(?:[\d(\\-]|[a-z](?![a-z]))|[\d)]\s?[=+*/<>]\s?[\w(\\]|(?<!\w)\d+[a-z](?![\w.])"
+    r"\\[a-zA-Z{]|[\^√π∞±≤≥∪∩∅ℝ²³]|(?<![\w-])[A-Za-z]\s[+*-]\s[A-Za-z](?![\w-])|(?<![A-Za-z])[a-z]\s?[=+*/<>-]\s?(?:[\d(\\-]|[a-z](?![a-z]))|[\d)]\s?[=+*/<>]\s?[\w(\\]|(?<!\w)\d+[a-z](?![\w.])"
     r"|^[(\[{]\s?[-\d].*[)\]}]$|^[-\d.]+(?:\s?-\s?\d+)?[ij]$|sqrt|\d!"
+    r"|^[-−]?[\d.]+(?:,\s[-−]?[\d.]+)+$|\d?\.\d*(?:\(\d+\)|\d\.{3}|\d…)|\b0[xX][\da-fA-F]+\b"
 )
 _BRACKETS = ("(", "[", "{")
 _AROUND = _TABLES["around"]
 _WORDED = [(re.compile(pattern), sign) for pattern, sign in _TABLES["worded"]]
-_WORDS = re.compile(r"\\(?:mathrm|text|operatorname)\s?\{\s?[^{}]*[A-Za-z]{2}|[\u4e00-\u9fff]")
 _UPRIGHT = re.compile(r"\\(?:mathrm|mathbf|mathit)\s?\{[\s~]?([A-Za-z])\s?\}")
 _DECIMAL = re.compile(r"[-−]?\d*\.\d+")
 # Variables of one letter with signs of logic, factorials and primes.
@@ -68,13 +69,11 @@ def decide_formula(question: str, reference: str, answer: str) -> Decision | Non
     if not result.is_finished:
         return _leave_undecided(result)
     equal = result.equal
-    is_whole = is_formula(unwrap(answer)) or _is_worded(answer)
+    is_whole = result.is_whole and (is_formula(unwrap(answer)) or _is_worded(answer))
     if not equal and _DECIMAL.fullmatch(unwrap(given)):
         # A rounded value.
         return None
-    # Words in a formula are read as products of letters, and of several equations the answer may state one in another place.
-    is_comparable = is_whole and not _WORDS.search(expected + given) and not _are_several(expected, given)
-    if equal is None or not (equal or is_comparable):
+    if equal is None or not (equal or is_whole):
         return None
     return Decision(equal, "formula", f"{'equal' if equal else 'different'} formulas: {given}, {expected}")
 
@@ -101,11 +100,6 @@ def _write_logic(text: str) -> str:
     return text
 
 
-def _are_several(expected: str, given: str) -> bool:
-    """Return whether a text has several equations, or only one of two has any: x = 2, y = 3 and x = 2; S = a/b and a/b."""
-    return expected.count("=") != given.count("=") or expected.count("=") > 1 or "\\quad" in expected
-
-
 @cache
 def _verifier() -> MathVerifier:
     return MathVerifier()
@@ -126,7 +120,7 @@ def _expression(reference: str, answer: str, *, only_formula: bool) -> str | Non
     """Return the formula that an answer is or ends with; with `only_formula`, only if it is one with signs of mathematics."""
     text = unwrap(answer)
     if len(text) <= _MAX_CHARACTERS and is_formula(text):
-        is_list = text[:1] in "[{(" or ", " in text
+        is_list = (text[:1] in "[{(" and text[-1:] in ")}]") or ", " in text
         return text if not only_formula or (_MATH.search(text) and not is_list) else None
     if only_formula:
         return None

@@ -60,7 +60,8 @@ def decide_identifier(question: str, reference: str, answer: str) -> Decision | 
     if read_reference(reference) or read_range(reference) or is_moment(unwrap(reference)):
         return None
     first, second = unwrap(reference), unwrap(answer)
-    if not (first and second) or _FORMULA.search(first):
+    # What stands in brackets explains the same one: Super Bowl XLII (42).
+    if not (first and second) or _FORMULA.search(first) or second.startswith(f"{first} ("):
         return None
     is_version = any(_VERSION.search(text) for text in (first, second))
     if (is_same := _expand(first, second)) is not None:

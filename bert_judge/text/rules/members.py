@@ -39,6 +39,10 @@ _ASKS_SEVERAL = re.compile(
     r"|who invented|companies|countries|parties|welche \w+n|quel(?:le)?s|cuáles|quali)\b",
     re.IGNORECASE,
 )
+# Their order does not count, though some may be equal.
+_ASKS_SOLUTIONS = re.compile(
+    r"\b(?:eigenvalues?|roots?|zero(?:e?s)|solutions?|factors?|multiplicit(?:y|ies)|solve)\b", re.IGNORECASE
+)
 _RATIO = re.compile(r"\(?(\d{1,3})\s*(?P<sign>[:–—-]|to)\s*(\d{1,3})\)?")
 _ASKS_RATIO = re.compile(r"\b(?:ratio|proportion|odds|scale)\b", re.IGNORECASE)
 _RATIOS = re.compile(r"(?<![\d.,:–—-])(\d{1,3})\s?(?:[:–—-]|to)\s?(\d{1,3})(?![\d:–—-]|[.,]\d)")
@@ -115,7 +119,7 @@ def decide_members(question: str, reference: str, answer: str) -> Decision | Non
     texts = _share_last_names(given.texts, expected.texts)
     if expected.is_descending != given.is_descending and _RELATION.search(answer) and _RELATION.search(reference):
         texts = texts[::-1]
-    has_repeats = len(set(expected.texts)) < len(expected.texts)
+    has_repeats = len(set(expected.texts)) < len(expected.texts) and not _ASKS_SOLUTIONS.search(question)
     decision = _compare(expected.texts, texts, is_ordered=asks_order or has_repeats or expected.is_ordered)
     if decision and decision.correct and _have_other_signs(reference, answer):
         return None
@@ -167,6 +171,8 @@ def _compare(expected: Sequence[str], given: Sequence[str], *, is_ordered: bool)
     if shared and missing.total() == extra.total() == 1:
         (first,), (second,) = missing, extra
         shared_words = set(first.split()) & set(second.split()) - GENERIC
+        if first.isdecimal() and second.isdecimal() and int(first) != int(second):
+            return Decision(False, "list", f"{second} instead of {first}"[:80])
         if not shared_words and first[:2] != second[:2] and f"{first}{second}".replace(" ", "").isalpha():
             return Decision(False, "list", f"{second} instead of {first}"[:80])
     return None

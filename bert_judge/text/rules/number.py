@@ -11,8 +11,9 @@ from fractions import Fraction
 from functools import lru_cache
 
 from bert_judge.text.extraction import unwrap
+from bert_judge.text.latex import find_boxes
 from bert_judge.text.normalization import NUMBER_WORDS
-from bert_judge.text.quantities import POUND, Quantity, Unit, direction_of, find_quantities, is_quantity, prepare_text
+from bert_judge.text.quantities import UNIT_SYMBOLS, Quantity, Unit, direction_of, find_quantities, is_quantity, prepare_text
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.quantity_phrase import lacks_words
 
@@ -55,6 +56,10 @@ _MAX_SENTENCE = 200
 _MAX_REFERENCE = 60
 # 25 degrees may be degrees Celsius.
 _DEGREES = {(("angle", 1),), (("temperature", 1),)}
+# Units that a text may mean by its last letters beside one of the same kind.
+_HOMONYMS = [
+    (re.compile(ending), UNIT_SYMBOLS[symbol]) for ending, symbol in ((r"pounds?\Z", "lb"), (r"C\Z", "°C"), (r"F\Z", "°F"))
+]
 # Seconds of an average month.
 _MONTH = 2_629_746
 _NEARLY = Fraction(3, 1000)
@@ -129,7 +134,7 @@ def mentions_quantity(reference: str, answer: str, *, is_whole: bool) -> bool | 
     quantities = ((whole,) if whole else ()) if is_whole else find_quantities(answer)
     results = []
     for quantity in quantities:
-        given = _weigh_pounds(quantity, expected)
+        given = _resolve_unit(quantity, expected)
         is_other = bool(names_another_unit(expected, given))
         if (given if is_other else _convert_to(expected, given)).value == expected.value:
             results.append(not is_other)
@@ -139,7 +144,7 @@ def mentions_quantity(reference: str, answer: str, *, is_whole: bool) -> bool | 
 @lru_cache(maxsize=4096)
 def read_reference(reference: str) -> Quantity | None:
     """Return the quantity that a reference consists of; None for any other text, as a code (007) or a name (the Four Seasons)."""
-    if len(reference) > _MAX_REFERENCE or not any(map(str.isalnum, reference)):
+    if len(reference) > _MAX_REFERENCE or not any(map(str.isalnum, reference)) or len(find_boxes(reference)) > 1:
         return None
     text = unwrap(reference)
     quantity = None if re.match(r"0\d", text) else is_quantity(text, with_noun=True)
@@ -172,7 +177,7 @@ def compare(question: str, expected: Quantity, given: Quantity, direction: int =
 
     `direction` is that of the words around the given number: -1 for "a decrease of 1.9".
     """
-    expected, given = _weigh_pounds(expected, given), _weigh_pounds(given, expected)
+    expected, given = _resolve_unit(expected, given), _resolve_unit(given, expected)
     if unit := names_another_unit(expected, given):
         return None if _is_rate_of(question, expected, given) else (f"another unit: {unit}", False)
     if {expected.kind, given.kind} == {"percent", "points"} and expected.value == given.value:
@@ -223,10 +228,15 @@ def is_year(quantity: Quantity) -> bool:
     return quantity.value.denominator == 1 and 1000 <= quantity.value <= 2100 and not quantity.kind
 
 
-def _weigh_pounds(quantity: Quantity, other: Quantity) -> Quantity:
-    """Read pounds as weight beside another weight."""
-    is_weight = other.unit is not None and other.unit.dimension == POUND.dimension and re.search(r"pounds?\Z", quantity.text)
-    return quantity._replace(kind="unit", unit=POUND, currencies=frozenset()) if is_weight else quantity
+def _resolve_unit(quantity: Quantity, other: Quantity) -> Quantity:
+    """Read pounds as weight beside another weight, and C and F as degrees beside a temperature or each other."""
+    if other.unit is None:
+        return quantity
+    for ending, unit in _HOMONYMS:
+        is_same_kind = other.unit.dimension == unit.dimension or f"°{other.unit.name}" in {"°C", "°F"} - {unit.name}
+        if is_same_kind and ending.search(quantity.text):
+            return quantity._replace(kind="unit", unit=unit, currencies=frozenset())
+    return quantity
 
 
 def names_another_unit(expected: Quantity, given: Quantity) -> str:

@@ -44,7 +44,7 @@ def decide_roles(question: str, reference: str, answer: str) -> Decision | None:
 
 
 def _split(text: str) -> list[str]:
-    if len(text) > 300 or _FORMULA.search(text):
+    if len(text) > 300 or _FORMULA.search(text) or not any(map(str.isalpha, text)):
         return []
     return _WORD.findall(text.casefold().replace("’", "'"))
 
