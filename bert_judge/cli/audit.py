@@ -113,6 +113,9 @@ def _audit_file(
         if sheet.resolve().parent == folder.resolve():
             raise InputError(f"--labels {sheet}: every round overwrites files in that folder; keep labels in another")
     # Only now: they load most of the program.
+    from bert_judge.evaluation.audit.sampling import refuse_filled
+
+    refuse_filled(folder / "sheet.csv")
     from bert_judge.cli import configurations
     from bert_judge.cli.model_labels import fill_sheet, label_file
     from bert_judge.evaluation.audit.corrected import SCHEMAS, build_corrected

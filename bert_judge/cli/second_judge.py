@@ -1,5 +1,6 @@
 """A language model that `bert-judge score` asks about the rows of a file: what it will cost, and what it decided."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +26,7 @@ Price = Annotated[
     tuple[float, float] | None,
     typer.Option(metavar="IN OUT", help="Price of a language model behind a server, per million tokens of prompt and reply."),
 ]
-MaxCost = Annotated[float | None, typer.Option(min=0, help="Refuse to ask a language model for more than this; needs --price.")]
+MaxCost = Annotated[float | None, typer.Option(help="Refuse to ask a language model for more than this; needs --price.")]
 MaxRows = Annotated[int | None, typer.Option(min=0, help="Ask a language model behind a server about at most this many answers.")]
 Check = Annotated[
     int,
@@ -68,8 +69,12 @@ class RequestLimits(NamedTuple):
             return reference
         model: dict[str, Any] = dict(reference.context.block["model"])
         if self.price is not None:
+            if not all(0 <= price < math.inf for price in self.price):
+                raise InputError(f"--price {self.price[0]:g} {self.price[1]:g}: must be finite numbers of at least 0")
             model["price"] = dict(zip(("prompt", "completion"), self.price, strict=True))
         if self.max_cost is not None:
+            if not 0 < self.max_cost < math.inf:
+                raise InputError(f"--max-cost {self.max_cost:g}: must be a finite number above 0; --dry-run asks about no answer")
             if not model.get("price"):
                 raise InputError(f"--max-cost: the price of {reference.name} is not known; add --price IN OUT, per million tokens")
             model["budget_cost"] = self.max_cost

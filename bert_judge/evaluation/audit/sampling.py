@@ -199,15 +199,35 @@ def read_labels(paths: Sequence[Path]) -> list[Vote]:
     """Read sheets, of several rounds or people. Rows without verdict are skipped.
 
     Raises:
-        InputError: not a CSV file, a column is missing, an unknown verdict or rate, an empty id, one that a person labelled twice,
-            or no verdict at all.
+        InputError: a sheet is named twice, not a CSV file, a column is missing, an unknown verdict or rate, an empty id, one that a
+            person labelled twice, or no verdict at all.
     """
+    for position, path in enumerate(paths):
+        if path.resolve() in {other.resolve() for other in paths[:position]}:
+            raise InputError(f"{path}: named twice; name each sheet once")
     positions: dict[tuple[str, str], str] = {}
     votes = [vote for path in paths for vote in _read_sheet(path, positions)]
     if not votes:
         names = ", ".join(map(str, paths))
         raise InputError(f"{names}: no row has a verdict; label some answers, or leave out audit.labels until then")
     return votes
+
+
+def refuse_filled(sheet: Path) -> None:
+    """Refuse to overwrite a sheet that has verdicts.
+
+    Raises:
+        InputError: a row of the sheet has a verdict.
+    """
+    if not sheet.is_file():
+        return
+    present = rows.open_rows(sheet, "csv")
+    if "verdict" not in present.columns:
+        return
+    if filled := sum(bool(str(record.get("verdict") or "").strip()) for _, record in present.records(["verdict"])):
+        raise InputError(
+            f"{sheet}: has {filled} verdicts, which the next sheet would overwrite; move it and name it with --labels, or delete it"
+        )
 
 
 def _read_sheet(path: Path, positions: dict[tuple[str, str], str]) -> list[Vote]:

@@ -155,3 +155,23 @@ def test_a_language_model_labels_the_answers(answers: Path, tmp_path: Path) -> N
     assert corrected["accuracy"].to_dict() == pytest.approx({"good": 0.9, "bad": 0.3}, abs=0.02)
     refused = run("audit", answers, "--labels", "openai:m", "--labels", "people.csv")
     assert refused.exit_code == 1 and "a language model labels the answers of a file, and nobody else does" in refused.stderr
+
+
+def test_a_sheet_with_verdicts_is_not_overwritten(answers: Path, tmp_path: Path) -> None:
+    assert run("audit", answers, "--size", 10).exit_code == 0
+    sheet = tmp_path / "answers.audit" / "sheet.csv"
+    fill(sheet, sheet)
+    filled = sheet.read_text("utf-8")
+    again = run("audit", answers, "--size", 10)
+    assert again.exit_code == 1
+    assert "sheet.csv: has 20 verdicts, which the next sheet would overwrite" in again.output
+    assert sheet.read_text("utf-8") == filled
+
+
+def test_a_sheet_that_is_named_twice_is_refused_in_one_line(answers: Path, tmp_path: Path) -> None:
+    assert run("audit", answers, "--size", 10).exit_code == 0
+    labels = tmp_path / "labels.csv"
+    fill(tmp_path / "answers.audit" / "sheet.csv", labels)
+    result = run("audit", answers, "--size", 10, "--labels", labels, "--labels", labels)
+    assert result.exit_code == 1
+    assert "labels.csv: named twice; name each sheet once" in result.output

@@ -95,6 +95,13 @@ def test_limits_before_the_server_is_asked(server: ChatServer) -> None:
     result = run(*judge, "--price", "1000", "0", "--max-cost", "0.1")
     assert result.exit_code == 1 and not prompts(server)
     assert "--max-cost 0.1: the requests to m cost about" in result.output
+    for limits, message in (
+        (("--price", "-1", "4"), "--price -1 4: must be finite numbers of at least 0"),
+        (("--price", "nan", "4"), "--price nan 4: must be finite"),
+        (("--price", "1", "4", "--max-cost", "0"), "--max-cost 0: must be a finite number above 0"),
+    ):
+        result = run(*judge, *limits)
+        assert result.exit_code == 1 and message in result.output
     result = run(*judge, "--max-cost", "0.1")
     assert "the price of m is not known; add --price IN OUT" in result.output
     result = run("--judge", "contains", "--max-rows", "3")
