@@ -43,7 +43,7 @@ ROWS: list[dict[str, Any]] = [
     {"id": 4, "question": "Thought?", "references": ["yes"], "candidate": "<think>the answer is yes", "model": "b"},
 ]
 VERDICTS = ["correct", "incorrect", "incorrect", "invalid"]
-REASONS = ["full_text", "full_text", "empty answer", "unfinished reasoning"]
+REASONS = ['contains: found "Paris"', 'contains: did not find "big"', "empty answer", "unfinished reasoning"]
 
 
 @pytest.fixture(autouse=True)
@@ -94,7 +94,7 @@ def test_a_parquet_file_keeps_its_types_and_metadata(tmp_path: Path) -> None:
     assert scored.schema.metadata[b"kept"] == b"yes"
     assert scored.select(table.column_names).equals(table)
     assert scored["verdict"].to_pylist() == ["correct", "invalid"]
-    assert scored["reason"].to_pylist() == ["identical", "no reference"]
+    assert scored["reason"].to_pylist() == ["identical to a reference", "no reference"]
 
 
 @settings(max_examples=30)
@@ -151,7 +151,7 @@ def test_a_cell_that_makes_no_sense_costs_its_row_only(tmp_path: Path) -> None:
     write(tmp_path / "a.jsonl", rows)
     result = run("score", "a.jsonl", "--judge", "contains")
     assert [(row["verdict"], row["reason"]) for row in read(tmp_path / "a.scored.jsonl")] == [
-        ("correct", "identical"),
+        ("correct", "identical to a reference"),
         ("invalid", "is {'n': 1}; give a text"),
         ("invalid", "no reference"),
     ]
@@ -606,7 +606,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
 
 def test_predict_answers_one_line() -> None:
     result = run("predict", "It is Paris.", "-r", "Lyon", "-r", "Paris", "-q", "Capital of France?")
-    assert result.exit_code == 0 and re.fullmatch(r"correct 0\.9\d{2}, uncertain\n", result.stdout), result.output
+    assert result.exit_code == 0 and re.fullmatch(r"correct 0\.9\d{2}\n", result.stdout), result.output
     assert run("predict", "Rome", "-r", "Paris", "-j", "contains", "-j", "exact_match").stdout == (
         "contains: incorrect 0.000\nexact_match: incorrect 0.000\n"
     )
@@ -618,8 +618,9 @@ def test_predict_answers_a_pipe_line_by_line() -> None:
     lines = [{"gold": "Größe", "response": "die GRÖSSE? Größe!", "n": 1}, {"answer": "b", "candidate": "a"}]
     result = run("predict", "-j", "contains", stdin="".join(json.dumps(line) + "\n\n" for line in lines))
     assert [json.loads(line) for line in result.stdout.splitlines()] == [
-        lines[0] | {"verdict": "correct", "outcome": "correct", "score": 1.0, "certain": None, "reason": "full_text"},
-        lines[1] | {"verdict": "incorrect", "outcome": "incorrect", "score": 0.0, "certain": None, "reason": "full_text"},
+        lines[0] | {"verdict": "correct", "outcome": "correct", "score": 1.0, "certain": None, "reason": 'contains: found "Größe"'},
+        lines[1]
+        | {"verdict": "incorrect", "outcome": "incorrect", "score": 0.0, "certain": None, "reason": 'contains: did not find "b"'},
     ]
 
 

@@ -114,8 +114,8 @@ def test_a_markdown_table_is_written_with_verdicts(tmp_path: Path) -> None:
     assert (tmp_path / "a.scored.md").read_text("utf-8").splitlines() == [
         "| question | reference | response | verdict | outcome | score | certain | reason |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
-        "| Which? | a \\| b | a \\| b | correct | correct | 1.0 |  | identical |",
-        "| And? | c<br>d | e | incorrect | incorrect | 0.0 |  | full_text |",
+        "| Which? | a \\| b | a \\| b | correct | correct | 1.0 |  | identical to a reference |",
+        '| And? | c<br>d | e | incorrect | incorrect | 0.0 |  | contains: did not find "c d" |',
     ]
 
 

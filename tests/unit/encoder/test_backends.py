@@ -37,7 +37,7 @@ def machine(
     ("settings", "device", "parameters", "hardware_of", "expected", "reason"),
     [
         (("auto", "auto"), CPU, LARGE, {}, ("openvino", "int8"), "rechecked in float32"),
-        (("auto", "auto"), CPU, LARGE, {"openvino": False}, ("torch", "float32"), "pip install 'openvino"),
+        (("auto", "auto"), CPU, LARGE, {"openvino": False}, ("torch", "float32"), "pip install 'bert-judge[openvino]"),
         (("auto", "auto"), CPU, LARGE, {"int8": False}, ("openvino", "float32"), "the fastest on this CPU"),
         (("auto", "auto"), CPU, 1000, {"int8": False}, ("torch", "float32"), "too small"),
         (("auto", "auto"), CPU, LARGE, {"dtype": "bfloat16"}, ("openvino", "bfloat16"), "fastest precision of this CPU"),
@@ -47,7 +47,7 @@ def machine(
             LARGE,
             {"dtype": "bfloat16", "openvino": False},
             ("torch", "bfloat16"),
-            "pip install 'openvino>=",
+            "pip install 'bert-judge[openvino]",
         ),
         (("auto", "auto"), CPU, 1000, {"dtype": "bfloat16"}, ("torch", "bfloat16"), "too small"),
         (("auto", "auto"), CPU, 1000, {}, ("torch", "float32"), "too small"),
@@ -99,8 +99,8 @@ def test_int8_is_chosen_where_scales_make_it_the_fastest(
 @pytest.mark.parametrize(
     ("settings", "installed", "message"),
     [
-        (("openvino", "int8"), False, "pip install 'openvino"),
-        (("auto", "int8"), False, "pip install 'openvino"),
+        (("openvino", "int8"), False, "pip install 'bert-judge[openvino]"),
+        (("auto", "int8"), False, "pip install 'bert-judge[openvino]"),
         (("tensorflow", "auto"), True, "unknown value 'tensorflow'; choose one of auto, torch, openvino"),
         (("torch", "int4"), True, "unknown value 'int4'; choose one of auto, float32, bfloat16, int8"),
         (("torch", "int8"), True, "torch does not support int8; choose the backend openvino"),
