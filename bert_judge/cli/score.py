@@ -423,10 +423,8 @@ def _report(tally: Tally, file: Path, output: Path, labels: str, by: str | None)
     _report_disagreements(tally)
     for reason, count in tally.reasons.most_common(MAX_REASONS):
         echo(f"invalid: {count:,} × {reason}")
-    for reason, count in tally.unfamiliar.items():
-        log(
-            f"warning: {count:,} of {tally.rows * len(tally.judges):,} verdicts are on text {reason}; bring labels or another judge"
-        )
+    for (judge, reason), count in tally.unfamiliar.items():
+        log(f"warning: {judge}: {count:,} of {tally.rows:,} verdicts are on text {reason}; bring labels or another judge")
     skipped = f", {tally.skipped:,} of them without an answer to judge" if tally.skipped else ""
     written = f"{tally.rows:,}" if tally.written == tally.rows else f"{tally.written:,} of {tally.rows:,}"
     echo(f"{output}: {written} rows{skipped}")

@@ -204,7 +204,7 @@ class Tally:
         reasons: number of invalid verdicts by reason, over all judges.
         decided: number of valid verdicts on answers that are not empty, over all judges.
         written: number of rows in the output.
-        unfamiliar: number of verdicts on text that a judge was not trained on, by reason, over all judges.
+        unfamiliar: (judge, reason) → number of its verdicts on text that it was not trained on.
         uncertain: judge → number of its uncertain verdicts by kind of answer (`text.answer_kinds`).
         surest: (margin, number of the row from 1, row, label per judge) of the `NUM_SUREST` rows on which judges disagree with the
             largest margin between a score that means correct and one that means incorrect.
@@ -217,7 +217,7 @@ class Tally:
         self.reasons: Counter[str] = Counter()
         self.decided = 0
         self.written = 0
-        self.unfamiliar: Counter[str] = Counter()
+        self.unfamiliar: Counter[tuple[str, str]] = Counter()
         self.uncertain: dict[str, Counter[str]] = {judge: Counter() for judge in judges}
         self.surest: list[tuple[float, int, Row, Sequence[Label]]] = []
         shape = (len(judges),)
@@ -257,12 +257,13 @@ class Tally:
             chunk["attempted"][:, index] = [label is not None and label.outcome != NOT_ATTEMPTED for label in column]
             chunk["certain"][:, index] = [NO_CLAIM if label is None or label.certain is None else label.certain for label in column]
         self._chunks.append(chunk)
-        for label in (label for column in labels for label in column if label is not None):
+        judged = zip(self.judges, labels, strict=True)
+        for judge, label in ((judge, label) for judge, column in judged for label in column if label is not None):
             if label.verdict == "invalid":
                 self.reasons[label.reason or "no reason"] += 1
             elif EMPTY_FLAG not in label.flags:
                 self.decided += 1
-            self.unfamiliar.update(text for text, flag in UNFAMILIAR_FLAGS.items() if flag in label.flags)
+            self.unfamiliar.update((judge, reason) for reason, flag in UNFAMILIAR_FLAGS.items() if flag in label.flags)
 
     def add_uncertain(self, inputs: Sequence[JudgeInput], labels: Sequence[Sequence[Label | None]]) -> None:
         """Count the kinds of answers whose verdicts are uncertain; `labels` as in `add`."""

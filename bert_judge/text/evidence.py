@@ -63,7 +63,8 @@ def describe_words(question: str, references: Sequence[str], candidate: str) -> 
         closest = max(sentences, key=lambda sentence: sum(word in sentence.casefold() for word in present))
         parts.append(f"closest sentence {quote(closest)}")
     new = stems.difference(stem_words(words), stem_words(split(question)))
-    return "; ".join([*parts, f"{len(new)} of {len(stems)} words are new"])
+    parts.append(f"{len(new)} of {len(stems)} words are new")
+    return "; ".join([*parts, f"only the first {MAX_READ:,} characters were compared"] if len(candidate) > MAX_READ else parts)
 
 
 def _split(text: str) -> list[str]:

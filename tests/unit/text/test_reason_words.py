@@ -37,6 +37,11 @@ def test_descriptions(question: str, references: list[str], candidate: str, desc
     assert describe_words(question, references, candidate) == description
 
 
+def test_a_long_answer_says_how_much_was_compared() -> None:
+    description = describe_words("Capital?", ["Paris"], "word " * 2_000 + "Paris")
+    assert description == 'has no word of "Paris"; 1 of 1 words are new; only the first 4,000 characters were compared'
+
+
 def test_long_lists_and_quotations_are_cut() -> None:
     assert compare_words("abcdefgh", "") == "has no word"
     assert compare_words("abcdefgh", "a") == "has a; lacks b, c, d, e, f, g and 1 more"

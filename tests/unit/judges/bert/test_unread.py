@@ -101,7 +101,9 @@ def test_every_entry_point_compares_exactly(judge: BERTJudge, tmp_path: Path, mo
     # score
     write(tmp_path / "a.csv", rows)
     result = run("score", "a.csv")
-    assert "warning: 2 of 2 verdicts are on text that the encoder cannot read, so exact comparison decided" in result.stderr
+    assert (
+        "warning: general: 2 of 2 verdicts are on text that the encoder cannot read, so exact comparison decided" in result.stderr
+    )
     assert [row["verdict"] for row in read(tmp_path / "a.scored.csv")] == expected
     # predict
     for row, verdict in zip(rows, expected, strict=True):
