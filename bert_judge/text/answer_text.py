@@ -5,7 +5,7 @@ sources, confidence and statistics, which are no part of the answer either.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 
 from bert_judge.runtime.errors import InputError
@@ -56,7 +56,7 @@ def normalize_inputs(
     """Return the references, as one list per row, and the answers in the candidates, both with normalised text.
 
     Raises:
-        InputError: one of the arguments is a text, the lists differ in length, or a row has no reference.
+        InputError: one of the arguments is a text, the lists differ in length, a row has no reference, or a value is no text.
     """
     names = ("questions", "references", "candidates")
     if texts := [name for name, rows in zip(names, (questions, references, candidates), strict=True) if isinstance(rows, str)]:
@@ -66,9 +66,15 @@ def normalize_inputs(
             f"predict needs lists of equal length; got {len(questions)} questions, {len(references)} references, "
             f"{len(candidates)} candidates"
         )
-    reference_lists = [[texts] if isinstance(texts, str) else list(texts) for texts in references]
+    reference_lists = [
+        list(texts) if isinstance(texts, Iterable) and not isinstance(texts, str) else [texts] for texts in references
+    ]
     if missing := [row for row, texts in enumerate(reference_lists) if not texts]:
         raise InputError(f"row {missing[0]} has no reference; this judge needs at least one per row")
+    for row, (question, answers_of_row, candidate) in enumerate(zip(questions, reference_lists, candidates, strict=True)):
+        for name, value in (("question", question), ("candidate", candidate), *(("reference", text) for text in answers_of_row)):
+            if not isinstance(value, str):
+                raise InputError(f"predict: row {row}: the {name} is {value!r:.60}, not a text")
     answers = [read_answer(*row) or row[2] for row in zip(questions, reference_lists, candidates, strict=True)]
     return [[normalize_text(text) for text in texts] for texts in reference_lists], [normalize_text(text) for text in answers]
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bert_judge.runtime.errors import InputError
 from bert_judge.text.answer_text import normalize_inputs
 from bert_judge.text.visible_text import (
     is_blank,
@@ -87,6 +90,21 @@ def test_references_and_candidates_are_normalized_alike() -> None:
     references, candidates = normalize_inputs(["?", "?"], ["Вера", ["Ｐaris"]], ["Вера", "Pa\u200bris"])
     assert references[0] == [candidates[0]]
     assert references[1] == [candidates[1]]
+
+
+@pytest.mark.parametrize(
+    ("references", "candidate", "message"),
+    [
+        (None, "Rome", "row 0: the reference is None, not a text"),
+        (5, "5", "row 0: the reference is 5, not a text"),
+        (["Paris", None], "Paris", "row 0: the reference is None, not a text"),
+        ("Paris", None, "row 0: the candidate is None, not a text"),
+        ("Paris", ["Paris"], r"row 0: the candidate is \['Paris'\], not a text"),
+    ],
+)
+def test_a_value_that_is_no_text_is_refused(references: Any, candidate: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        normalize_inputs(["?"], [references], [candidate])
 
 
 def test_strip_invisible_removes_joiners_too() -> None:
