@@ -1,8 +1,6 @@
-"""Synthetic grids for benchmarks of the workflow: simulated models × tasks of sums with three cheap judges, in a temporary folder.
-
-Lists every job of the workflow's CPU stages with what Snakemake would pass to its script, so that `run_scripts.py` can run the
-same scripts without Snakemake.
-"""
+"""Synthetic grids: simulated models × tasks of sums with three cheap judges, in a temporary folder. Lists every job of the
+workflow's CPU stages with what Snakemake would pass to its script, so that `run_scripts.py` can run the same scripts without
+Snakemake."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Size and speed of the plain installation, in an environment of its own.
 
     python benchmarks/installation.py [--keep FOLDER]
+    python benchmarks/installation.py --extras
 
 Builds the wheel, installs it into an empty environment (`pip install --no-compile`, from the configured index) and prints packages
 and megabytes, without pip and setuptools, which every environment has, and processor seconds and peak memory of `--help` and of the
@@ -8,12 +9,16 @@ first verdict on a file with one row that the encoder reads. It scores the examp
 compares scores in float32 and the verdicts of the automatic choice with those of torch in float32, on 3,000 rows of five files, in
 the environment that runs this script. Exits with code 1 if packages or megabytes exceed their limit; seconds and memory depend on
 the processor, and are printed beside those of `import pandas`.
+
+`--extras` prints the packages and megabytes of each extra instead, without bytecode, in the environment that runs this script.
+torch counts as it is installed: its build for CPUs, or the one with CUDA and the packages that this brings.
 """
 
 from __future__ import annotations
 
 import argparse
 import compileall
+import importlib.metadata
 import json
 import os
 import re
@@ -23,10 +28,14 @@ import sys
 import tempfile
 import threading
 import time
+import tomllib
 import venv
 from contextlib import suppress
 from pathlib import Path
 from urllib.request import Request, urlopen
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
 ROW = {
@@ -35,6 +44,7 @@ ROW = {
     "answer": "The green pigment decays, so that the yellow and red ones show",
 }
 NOT_COUNTED = ("pip", "setuptools", "pkg_resources", "_distutils_hack")
+EXTRAS = ("api", "hub", "excel", "gguf", "workflow", "train", "llm", "all")
 LIMITS = {"packages": 60.0, "megabytes": 700.0}
 FILES = ("nq_open_human", "truthfulqa_human", "sra_scientsbank", "gsm8k_44_models", "simpleqa_czech")
 ROWS_PER_FILE = 600
@@ -125,10 +135,53 @@ def compare_scores(python: Path, data: Path, folder: Path) -> tuple[int, float, 
     return len(expected), difference, verdicts
 
 
+def closure(requirements: list[str], extras: dict[str, list[str]]) -> set[str]:
+    """Return the names of the installed packages that requirements bring; `extras` are those of this project."""
+    names: set[str] = set()
+    pending = [(Requirement(text), "") for text in requirements]
+    while pending:
+        requirement, extra = pending.pop()
+        name = canonicalize_name(requirement.name)
+        if requirement.marker and not requirement.marker.evaluate({"extra": extra}):
+            continue
+        if name == "bert-judge":
+            pending += [(Requirement(text), "") for inner in requirement.extras for text in extras[inner]]
+            continue
+        try:
+            needed = importlib.metadata.requires(name) or []
+        except importlib.metadata.PackageNotFoundError:
+            continue
+        if name not in names or requirement.extras:
+            names.add(name)
+            pending += [(Requirement(text), inner) for text in needed for inner in ("", *requirement.extras)]
+    return names
+
+
+def megabytes(name: str) -> float:
+    files = importlib.metadata.files(name) or []
+    paths = [Path(str(file.locate())) for file in files if file.suffix != ".pyc"]
+    return sum(path.stat().st_size for path in paths if path.is_file()) / 1e6
+
+
+def print_extras() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    plain = closure(project["dependencies"], extras)
+    print("| extra | packages | MB |\n|---|---|---|")
+    print(f"| (plain) | {len(plain)} | {sum(map(megabytes, plain)):,.0f} |")
+    for extra in EXTRAS:
+        added = closure(extras[extra], extras) - plain
+        print(f"| `{extra}` | +{len(added)} | +{sum(map(megabytes, added)):,.0f} |")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--keep", type=Path, help="folder of the environment, which is kept; by default a temporary one")
+    parser.add_argument("--extras", action="store_true", help="print the size of each extra, and measure nothing else")
     options = parser.parse_args()
+    if options.extras:
+        print_extras()
+        return
     # It would make every call compile every module.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     with tempfile.TemporaryDirectory() as temporary:

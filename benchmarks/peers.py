@@ -24,7 +24,7 @@ from bert_judge.encoder.inference import batch_by_tokens
 from bert_judge.encoder.torch_model import TorchBackend
 from bert_judge.runtime.hardware import best_device, best_dtype, supports_int8
 
-PROCESS = Path(__file__).with_name("cross_encoder_process.py")
+PROCESS = Path(__file__).with_name("peer_process.py")
 Pairs = list[tuple[str, str]]
 Run = Callable[[], np.ndarray]
 Read = Callable[[Pairs], np.ndarray]
@@ -67,20 +67,20 @@ def plain(folder: Path, size: int, dtype: torch.dtype, longest: int) -> Read:
     return read
 
 
-class CrossEncoders:
-    """sentence-transformers' `CrossEncoder` with all backends of a Python, in a process: see `cross_encoder_process.py`.
+class PeerProcess:
+    """sentence-transformers' `CrossEncoder` with all backends of a Python, or vLLM, in a process: see `peer_process.py`.
 
     Args:
-        script: another one with the same requests and answers.
+        library: `cross-encoder` or `vllm`.
 
     Attributes:
         versions: of the packages, for the output.
         ways: names of the backends with their precision.
     """
 
-    def __init__(self, python: str, folder: Path, pairs: Pairs, longest: int, script: Path = PROCESS) -> None:
+    def __init__(self, python: str, folder: Path, pairs: Pairs, longest: int, library: str = "cross-encoder") -> None:
         dtypes = dict.fromkeys(["float32", best_dtype(best_device())])
-        command = [python, str(script), str(folder), str(longest), *dtypes]
+        command = [python, str(PROCESS), library, str(folder), str(longest), *dtypes]
         self.pairs = pairs
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.versions, self.ways = self._ask(pairs)
@@ -109,12 +109,12 @@ class CrossEncoders:
 
 
 @contextmanager
-def cross_encoders(pythons: Sequence[str], folder: Path, pairs: Pairs, longest: int) -> Iterator[list[CrossEncoders]]:
+def cross_encoders(pythons: Sequence[str], folder: Path, pairs: Pairs, longest: int) -> Iterator[list[PeerProcess]]:
     """Start a process for each Python; they end with the context."""
     with ExitStack() as stack:
         started = []
         for python in pythons:
-            started.append(CrossEncoders(python, folder, pairs, longest))
+            started.append(PeerProcess(python, folder, pairs, longest))
             stack.enter_context(started[-1].process)
         yield started
 

@@ -35,7 +35,6 @@ from bert_judge.labels import judge_loading
 from bert_judge.labels.judging import judge_rows
 from bert_judge.report import hub_folder
 
-PROCESS = Path(__file__).with_name("vllm_process.py")
 # What vLLM reads; it would take the other files of a judge for weights, too.
 MODEL_FILES = ("config.json", "model.safetensors", "tokenizer*")
 WARM_UP_ROWS = 8
@@ -73,7 +72,7 @@ def measure_encoder(options: argparse.Namespace) -> str:
         python, longest = os.environ.get(PYTHON, sys.executable), judge.checkpoint.encoder.max_length
         texts = pairs(judge, rows)
         exact = peers.plain(model, 32, torch.float32, longest)(texts)
-        peer = peers.CrossEncoders(python, model, texts, longest, PROCESS)
+        peer = peers.PeerProcess(python, model, texts, longest, "vllm")
         with peer.process:
             choice, [dtype] = judge.engine.choice, peer.ways
             own, other = f"this judge, encoder alone ({choice.backend}, {choice.precision})", f"{peer.versions}, classify, {dtype}"

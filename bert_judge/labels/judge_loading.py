@@ -27,7 +27,7 @@ RESULTS = Path("results")
 JUDGES = RESULTS / "judges"
 # The rules by name.
 RULES: Mapping[str, Mapping[str, Any]] = read_yaml(Path(__file__).with_name("rules.yaml"))
-# The best rule over ten files of real answers (benchmarks/default_rule.py).
+# The best rule over ten files of real answers (docs/log.md).
 DEFAULT_RULE = "contains"
 # Placeholder for the model and the task of answers of unknown origin.
 UNKNOWN = "_any"

@@ -172,7 +172,7 @@ def test_paths_of_the_repository_exist(page: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_shortened_paths_exist(page: str) -> None:
-    """`judges/llm/judge.py` is a file of the library; `batch_budgets.py` is a file somewhere."""
+    """`judges/llm/judge.py` is a file of the library; `judge.py` is a file somewhere."""
     code = " ".join(re.findall(r"`([^`\n]+)`", FENCE.sub("", PAGES[page])))
     for path in re.findall(rf"(?<![\w./-])((?:{'|'.join(PARTS)})/[\w./-]*\w\.(?:py|yaml|smk))", code):
         assert (ROOT / "bert_judge" / path).is_file(), path

@@ -1,7 +1,7 @@
 """Gradient-boosted trees as arrays: their file, and their evaluation with numpy.
 
 Trees may come from a stranger, so no parser in C reads them: the file is safetensors, its shapes and indices are checked here, and
-numpy evaluates them, as fast as LightGBM (`benchmarks/tree_speed.py`), which only training needs.
+numpy evaluates them, as fast as LightGBM (docs/log.md), which only training needs.
 
 Evaluation is QuickScorer's (Lucchese et al., SIGIR 2015): the leaves of a tree are the bits of an integer, in order; a split that
 sends a row to the right clears the bits of the leaves on its left; the lowest bit that remains is the row's leaf. The splits of a
