@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from bert_judge.text.extraction import unwrap
-from bert_judge.text.languages import unfamiliar_text
+from bert_judge.text.languages import unfamiliar_row
 from bert_judge.text.quantities import is_quantity
 
 KINDS = ("short facts", "numbers", "names", "sentences", "long answers", "code", "languages")
@@ -24,7 +24,7 @@ _MIN_NAME_LETTERS = 4
 
 def answer_kind(question: str, references: Sequence[str], candidate: str) -> str:
     """Return one of `KINDS`, by the language of the row and its first reference."""
-    if unfamiliar_text("\n".join((question, candidate, *references)), ["en"]):
+    if unfamiliar_row(question, references, candidate, ["en"]):
         return "languages"
     reference = references[0].strip()
     if _CODE.search(reference):

@@ -20,6 +20,7 @@ MIN_WORDS = 3
 # Languages in another script than the Latin one, and the first word of its characters' names in Unicode.
 SCRIPTS = {"zh": "CJK"}
 _WORD = re.compile(r"[^\W\d_]+")
+_SYMBOL = re.compile(r"(?<![^\W\d_])[Α-Ωα-ω](?![^\W\d_])")
 
 
 def unfamiliar_text(text: str, languages: Collection[str]) -> str | None:
@@ -31,19 +32,38 @@ def unfamiliar_text(text: str, languages: Collection[str]) -> str | None:
     return _unfamiliar_text(text[:MAX_CHARACTERS], tuple(languages)) if languages else None
 
 
+def unfamiliar_row(question: str, references: Sequence[str], candidate: str, languages: Collection[str]) -> str | None:
+    """Return why a judge cannot be trusted with a row: as a text, or as its answer or all its references are in another script."""
+    if (reason := unfamiliar_text("\n".join((question, candidate, *references)), languages)) or not languages:
+        return reason
+    known = _known_scripts(tuple(languages))
+    is_unknown = _is_unknown_script(candidate, known) or all(_is_unknown_script(reference, known) for reference in references)
+    return UNKNOWN_SCRIPT if is_unknown else None
+
+
 # The judge and the kind of an answer ask about the same text in turn.
 @lru_cache(maxsize=16)
 def _unfamiliar_text(text: str, languages: Sequence[str]) -> str | None:
-    if not text.isascii():
-        known = {"LATIN", *(SCRIPTS[language] for language in languages if language in SCRIPTS)}
-        is_known = Counter(_script(character) in known for character in text if character.isalpha())
-        if is_known[False] > is_known[True]:
-            return UNKNOWN_SCRIPT
+    if _is_unknown_script(text, _known_scripts(languages)):
+        return UNKNOWN_SCRIPT
     words = _WORD.findall(text.lower())
     by_language = Counter(language for word in words if (language := _languages_by_word().get(word)))
     familiar = sum(by_language.pop(language, 0) for language in languages)
     unfamiliar = max(by_language.values(), default=0)
     return UNKNOWN_LANGUAGE if unfamiliar >= MIN_WORDS and unfamiliar > 2 * familiar else None
+
+
+@lru_cache
+def _known_scripts(languages: Sequence[str]) -> frozenset[str]:
+    return frozenset({"LATIN", *(SCRIPTS[language] for language in languages if language in SCRIPTS)})
+
+
+def _is_unknown_script(text: str, known: Collection[str]) -> bool:
+    """Return whether most letters are of another script. Greek letters that stand alone are symbols."""
+    if text.isascii():
+        return False
+    is_known = Counter(_script(character) in known for character in _SYMBOL.sub("", text) if character.isalpha())
+    return is_known[False] > is_known[True]
 
 
 @lru_cache(maxsize=1)

@@ -35,8 +35,10 @@ from bert_judge.text.answer_kinds import answer_kind
 from bert_judge.text.answer_text import normalize_inputs
 from bert_judge.text.evidence import describe_words
 from bert_judge.text.features import FeatureExtractor, is_truncated
-from bert_judge.text.languages import UNFAMILIAR_FLAGS, UNREAD, unfamiliar_text
+from bert_judge.text.languages import UNFAMILIAR_FLAGS, UNREAD, unfamiliar_row, unfamiliar_text
 from bert_judge.text.rules import Decision, decide
+from bert_judge.text.rules.number import leaves_open
+from bert_judge.text.substances import is_unknown_formula
 from bert_judge.text.visible_text import is_blank_answer, normalize_text
 
 if TYPE_CHECKING:
@@ -346,8 +348,7 @@ class BERTJudge:
     ) -> Label:
         if decided_by == UNFINISHED:
             return unfinished(rule or "")
-        text = "\n".join((row.question, row.candidate, *row.references))
-        unfamiliar = unfamiliar_text(text, self.checkpoint.metadata.languages)
+        unfamiliar = unfamiliar_row(row.question, row.references, row.candidate, self.checkpoint.metadata.languages)
         # Computed here, and not for callers of `predict` and `explain`, which need no reason.
         reason = rule or f"{COMPARED_BY[decided_by]}: {describe_words(row.question, row.references, row.candidate)}"
         notes = [unfamiliar, UNREAD if decided_by == unread.EXACT else None]
@@ -370,6 +371,10 @@ class BERTJudge:
         if decided_by not in (ENCODER, FEATURES):
             # Exact comparison cannot tell a paraphrase from a wrong answer.
             return decided_by not in unread.MODULES
+        if any(leaves_open(row.question, text, row.candidate) for text in row.references):
+            return False
+        if any(is_unknown_formula(text, row.candidate) for text in row.references):
+            return False
         kind = answer_kind(row.question, row.references, row.candidate)
         return is_certain(self.checkpoint.metadata.certain_scores, kind, score, is_correct=score >= self.threshold)
 

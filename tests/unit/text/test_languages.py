@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bert_judge.text.languages import UNKNOWN_LANGUAGE, UNKNOWN_SCRIPT, unfamiliar_text
+from bert_judge.text.languages import UNKNOWN_LANGUAGE, UNKNOWN_SCRIPT, unfamiliar_row, unfamiliar_text
 
 
 @pytest.mark.parametrize(
@@ -36,3 +36,20 @@ def test_unknown_training_languages_flag_nothing() -> None:
 def test_a_script_of_a_training_language_is_familiar() -> None:
     assert unfamiliar_text("法国的首都是哪里？巴黎。", ["en", "zh"]) is None
     assert unfamiliar_text("Какая столица Франции? Париж", ["en", "zh"]) == UNKNOWN_SCRIPT
+
+
+@pytest.mark.parametrize(
+    ("references", "answer", "expected"),
+    [
+        (["Москва"], "Moscow", UNKNOWN_SCRIPT),
+        (["東京"], "Tokyo", UNKNOWN_SCRIPT),
+        (["Athens"], "Αθήνα", UNKNOWN_SCRIPT),
+        (["Moscow", "Москва"], "It is Moscow.", None),
+        (["α"], "β", None),
+        (["πr²"], "2πr", None),
+        (["Moscow"], "Moscow (Москва)", None),
+    ],
+)
+def test_the_answer_or_all_references_may_be_in_another_script(references: list[str], answer: str, expected: str | None) -> None:
+    assert unfamiliar_row("What is the capital of this country?", references, answer, ["en"]) == expected
+    assert unfamiliar_row("What is the capital of this country?", references, answer, []) is None

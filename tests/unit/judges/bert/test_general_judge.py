@@ -188,6 +188,25 @@ def test_a_formula_without_end_leaves_its_row_undecided(judge: BERTJudge) -> Non
     assert right == judge.judge(rows[1:])[0] and right.verdict == "correct"
 
 
+@pytest.mark.parametrize(
+    ("reference", "candidate", "certain"),
+    [
+        # Rounded to fewer digits than decide a number.
+        ("3.85", "3.9", False),
+        ("3.85", "4.9", True),
+        # A formula that the table of names does not have.
+        ("magnesium chloride", "MgCl2", False),
+        ("hydrochloric acid", "HCl", True),
+        # In another script.
+        ("Москва", "Moscow", False),
+        ("Moscow", "Москва", False),
+    ],
+)
+def test_a_comparison_that_is_left_open_is_not_certain(judge: BERTJudge, reference: str, candidate: str, certain: bool) -> None:
+    [label] = judge.judge([Row("0", 0, "m", "Which is it?", (reference,), candidate)])
+    assert label.certain is certain
+
+
 def test_the_documented_reasons_are_given(judge: BERTJudge) -> None:
     section = (CONFIG.parents[1] / "docs" / "scoring.md").read_text("utf-8").partition("\n## Reasons\n")[2].partition("\n## ")[0]
     table = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| `")]
