@@ -1,5 +1,6 @@
 """`bert-judge audit`: one round of human labels, for the answers in a file or for a run of a configuration."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -91,10 +92,27 @@ def audit(
         log(f"labels: {labelled_by} in {label_file(source, annotator)}; the intervals are about agreement with it, not with people")
         return
     sheet = f"{folder / 'sheet.html'} (or sheet.csv); then repeat with --labels FILE added to the earlier ones"
-    if is_settled:
+    if not _has_rows(folder / "sheet.csv"):
+        log("every answer has a label, so there is no further sheet")
+    elif is_settled:
         log(f"the ranking needs no more labels; for narrower intervals of the accuracies: {sheet}")
     else:
         log(f"next answers to label: {sheet}")
+
+
+def _has_rows(sheet: Path) -> bool:
+    return sheet.is_file() and len(sheet.read_text(encoding="utf-8").splitlines()) > 1
+
+
+def _check_folder(folder: Path) -> None:
+    """Refuse a folder that cannot be written, before anything is judged."""
+    existing = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    if not existing.is_dir():
+        raise InputError(f"{existing}: is a file; choose another folder with -o")
+    if not os.access(existing, os.W_OK):
+        raise InputError(f"{existing}: is read-only; choose another folder with -o")
+    if (verdicts := folder / VERDICTS).exists() and not verdicts.is_dir():
+        raise InputError(f"{verdicts}: is a file where the verdicts go; remove it")
 
 
 def _audit_file(
@@ -112,12 +130,14 @@ def _audit_file(
             raise InputError(f"--labels {sheet}: no such file; fill {folder / 'sheet.html'} and save it there")
         if sheet.resolve().parent == folder.resolve():
             raise InputError(f"--labels {sheet}: every round overwrites files in that folder; keep labels in another")
+    _check_folder(folder)
     # Only now: they load most of the program.
     from bert_judge.evaluation.audit.sampling import refuse_filled
 
     refuse_filled(folder / "sheet.csv")
     from bert_judge.cli import configurations
     from bert_judge.cli.model_labels import fill_sheet, label_file
+    from bert_judge.cli.standings_tables import print_uncorrected
     from bert_judge.evaluation.audit.corrected import SCHEMAS, build_corrected
     from bert_judge.labels.score_file import work_folder
     from bert_judge.plan import build_plan
@@ -130,6 +150,7 @@ def _audit_file(
     options.drop_ambiguous_models(rows, columns)
     log("; ".join(f"{role}: {column!r}" for role, column in columns.items()))
     judge = find_judge(judge_name)
+    log(f"judge: {judge.name}")
 
     def plan_audit(sheets: Sequence[Path]) -> "Plan":
         return build_plan(configurations.audit(file, columns, judge.name, judge.context.block, sheets, size))
@@ -159,18 +180,22 @@ def _audit_file(
         if sheets:
             build_corrected(planned.corrected_spec(), scores=scores, sheets=sheets, folder=folder)
         else:
+            print_uncorrected(scores, judge.name)
             # Tables of an earlier audit with labels.
             for name in SCHEMAS:
                 (folder / f"{name}.parquet").unlink(missing_ok=True)
         ids = next((name for name in IDS if name in rows.columns and name not in columns.values()), None)
-        write_sheet(
+        sheet, page = folder / "sheet.csv", folder / "sheet.html"
+        size = write_sheet(
             planned.audit_spec(),
             scores=scores,
             labels=sheets,
-            sheet=folder / "sheet.csv",
-            page=folder / "sheet.html",
+            sheet=sheet,
+            page=page,
             find_ids=lambda keys: {} if ids is None else run.find_ids(task, ids, set(keys)),
         )
+        for path in () if size else (sheet, page):
+            path.unlink()
         resume.clear(work)
 
 

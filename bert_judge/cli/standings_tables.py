@@ -168,6 +168,21 @@ def print_audit(folder: Path, screen: Console | None = None, labels: str = "huma
     return is_settled(pairs)
 
 
+def print_uncorrected(scores: Sequence[Path], judge: str) -> None:
+    """Print the accuracy of each model by a judge, best first, before any label corrects it.
+
+    Args:
+        scores: score tables.
+    """
+    from bert_judge.evaluation.score_tables import MODEL, load_verdicts
+    from bert_judge.evaluation.standings import estimate_accuracy
+
+    answers = load_verdicts(scores, [judge]).groupby(MODEL, observed=True)
+    estimates = sorted(((name, estimate_accuracy(rows, judge)) for name, rows in answers), key=lambda row: -row[1]["accuracy"])
+    lines = [[str(name), f"{row['n']:,}", _percent_cell(row, "accuracy")] for name, row in estimates]
+    _print(console(), "Accuracy in %, not corrected yet", pd.DataFrame(lines, columns=["model", "answers", judge]))
+
+
 def _show_corrected(screen: Console, path: Path, labels: str) -> None:
     """Print the corrected accuracies of the audited judge, best model first, then all models together."""
     judge = json.loads(tables.provenance(path).get("spec", "{}")).get("judge")

@@ -55,8 +55,8 @@ def write_sheet(
     sheet: Path,
     page: Path,
     find_ids: Callable[[Collection[Key]], Mapping[Key, str]] = lambda keys: {},
-) -> None:
-    """Draw the next answers to label and write both forms of the sheet.
+) -> int:
+    """Draw the next answers to label, write both forms of the sheet, and return the number of answers; 0 if all are labelled.
 
     Args:
         spec: see `Plan.audit_spec`.
@@ -75,6 +75,7 @@ def write_sheet(
     with tables.atomic(page) as temporary:
         temporary.write_text(_render_page(rows), encoding="utf-8")
     log.info("%s, %s: %d answers sampled from %d score tables", sheet, page, len(rows), len(scores))
+    return len(rows)
 
 
 def sample_rows(

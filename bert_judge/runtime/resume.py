@@ -186,9 +186,9 @@ def _load(folder: Path, keys: Set[str]) -> dict[str, Mapping[str, Any]]:
             if keys.isdisjoint(pq.read_table(path, columns=["key"])["key"].to_pylist()):
                 continue
             rows = pq.read_table(path).to_pylist()
-        except (pa.ArrowInvalid, OSError) as error:
+        except (pa.ArrowInvalid, OSError):
             # Left by a full disk or a crashed machine; its rows are computed again.
-            log.warning("%s is not readable and is ignored: %s", path, " ".join(str(error).split()))
+            log.warning("%s is damaged; its rows are computed again", path)
             continue
         results |= {key: row for row in rows if (key := row.pop("key")) in keys}
     return results

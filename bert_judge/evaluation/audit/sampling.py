@@ -53,6 +53,8 @@ MIN_LABELS, MIN_LABELS_PER_VERDICT = 5, 3
 MIN_DEVIATION = 0.15
 # Bounds of the rates of a stratified sample, in which a rare range would otherwise be labelled completely.
 RATE_BOUNDS = (0.3, 3.0)
+# No rate of any design is outside, as their mean is 1 and the ratio of any two is at most that of these bounds.
+LOWEST_RATE, HIGHEST_RATE = RATE_BOUNDS[0] / RATE_BOUNDS[1], RATE_BOUNDS[1] / RATE_BOUNDS[0]
 
 
 def score_ranges(scores: ArrayLike) -> NDArray[np.intp]:
@@ -259,8 +261,9 @@ def _parse_rate(text: str, where: str) -> float | None:
         rate = float(text) if text else None
     except ValueError:
         rate = math.nan
-    if rate is not None and not 0 < rate < math.inf:
-        raise InputError(f"{where}: the rate is {text!r:.60}, not a positive number; change only the verdicts of the sheet")
+    if rate is not None and not LOWEST_RATE <= rate <= HIGHEST_RATE:
+        limits = f"{LOWEST_RATE:g} to {HIGHEST_RATE:g}"
+        raise InputError(f"{where}: the rate is {text!r:.60}, and rates are {limits}; change only the verdicts of the sheet")
     return rate
 
 

@@ -47,11 +47,16 @@ def test_a_file_is_audited_in_two_calls(answers: Path, tmp_path: Path) -> None:
     first = run("audit", answers, "--size", 10)
     assert first.exit_code == 0, first.output
     assert "next answers to label: answers.audit/sheet.html" in first.stderr.replace(f"{tmp_path}/", "")
+    assert "judge: general\n" in first.stderr
+    assert re.search(
+        r"Accuracy in %, not corrected yet\nmodel +answers +general +\ngood +20 +90\.0 .*\nbad +20 +30\.0 ", first.stdout
+    )
     folder = tmp_path / "answers.audit"
     assert {path.name for path in folder.iterdir()} == {"sheet.csv", "sheet.html", ".verdicts"}
     fill(folder / "sheet.csv", tmp_path / "labels.csv")
     second = run("audit", answers, "--size", 10, "--labels", tmp_path / "labels.csv")
     assert second.exit_code == 0, second.output
+    assert "not corrected yet" not in second.stdout
     assert "Accuracy in %, corrected with human labels" in second.stdout and "good – bad" in second.stdout.replace(
         "bad – good", "good – bad"
     )
@@ -122,6 +127,10 @@ def test_a_missing_sheet_is_named_before_anything_is_judged(answers: Path, monke
         (["answers.csv", "--set", "audit={size: 40}"], "--set: is for configurations, and answers.csv is none"),
         (["mine.yaml", "--judge", "general"], "--judge: is for files of answers, and mine.yaml is none"),
         (["mine.yaml", "--model-column", "system"], "--model-column: is for files of answers, and mine.yaml is none"),
+        (
+            ["answers.csv", "--judge", "contains,general"],
+            "--judge contains,general: one judge per option, such as --judge contains",
+        ),
         (["answers.csv", "--judge", "nobody"], "--judge nobody: no such folder"),
     ],
 )
@@ -175,3 +184,31 @@ def test_a_sheet_that_is_named_twice_is_refused_in_one_line(answers: Path, tmp_p
     result = run("audit", answers, "--size", 10, "--labels", labels, "--labels", labels)
     assert result.exit_code == 1
     assert "labels.csv: named twice; name each sheet once" in result.output
+
+
+def test_there_is_no_sheet_when_all_answers_are_labelled(answers: Path, tmp_path: Path) -> None:
+    sheet = tmp_path / "answers.audit" / "sheet.csv"
+    assert run("audit", answers, "--judge", "contains", "--size", 20).exit_code == 0
+    fill(sheet, tmp_path / "labels.csv")
+    for _ in range(2):
+        result = run("audit", answers, "--judge", "contains", "--labels", tmp_path / "labels.csv")
+        assert result.exit_code == 0 and "every answer has a label, so there is no further sheet" in result.stderr, result.output
+        assert "label:" not in result.stderr and not sheet.exists() and not sheet.with_suffix(".html").exists()
+
+
+def test_damaged_verdicts_are_computed_again(answers: Path, tmp_path: Path) -> None:
+    first = run("audit", answers, "--judge", "contains")
+    shard = next((tmp_path / "answers.audit" / ".verdicts").rglob("*.parquet"))
+    shard.write_bytes(b"PAR1")
+    again = run("audit", answers, "--judge", "contains")
+    assert again.exit_code == 0 and again.stdout == first.stdout
+
+
+def test_a_file_where_the_verdicts_go_is_named(answers: Path, tmp_path: Path) -> None:
+    (tmp_path / "answers.audit").mkdir()
+    (tmp_path / "answers.audit" / ".verdicts").write_text("")
+    result = run("audit", answers, "--judge", "contains")
+    assert result.exit_code == 1
+    assert result.stderr == "error: answers.audit/.verdicts: is a file where the verdicts go; remove it\n".replace(
+        "answers.audit", str(answers.with_suffix(".audit"))
+    )

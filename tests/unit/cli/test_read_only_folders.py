@@ -32,6 +32,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
         ("run", "config.yaml"),
         ("run", "config.yaml", "--directory", "runs/mine"),
         ("audit", "config.yaml"),
+        ("audit", "answers.csv", "--judge", "contains"),
     ],
 )
 def test_read_only_folder_is_one_line(folder: Path, arguments: tuple[str, ...]) -> None:

@@ -182,7 +182,8 @@ def test_verdicts_of_a_sheet(tmp_path):
         ("id,verdict\na,maybe\n", "row 1: the verdict is 'maybe'; use correct, incorrect, cannot tell"),
         ("id,verdict\n,correct\n", "row 1 has no id"),
         ("id,verdict\na,\n", "no row has a verdict"),
-        ("id,verdict,rate\na,correct,much\n", "row 1: the rate is 'much', not a positive number"),
+        ("id,verdict,rate\na,correct,much\n", "row 1: the rate is 'much', and rates are 0.1 to 10"),
+        ("id,verdict,rate\na,correct,57\n", "row 1: the rate is '57', and rates are 0.1 to 10"),
         ("id,verdict\na,correct,x\n", "line 2 has 3 cells"),
     ],
 )
