@@ -24,7 +24,8 @@ def find_server_block(name: str) -> tuple[str, Mapping[str, Any]]:
         InputError: the server does not respond, rejects the key, or does not have the model; the name contains a password.
     """
     # Imported lazily: they load the client, which other judges do not need.
-    from bert_judge.candidates.generators.openai import find_model, short_model_name
+    from bert_judge.candidates.generators.model_names import short_model_name
+    from bert_judge.candidates.generators.openai import find_model
     from bert_judge.config import OpenAIModel
     from bert_judge.judges.probe import short_name
 

@@ -4,12 +4,15 @@ import atexit
 import gc
 import logging
 import os
+import re
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from operator import itemgetter
 from pathlib import Path
 
 from bert_judge.runtime.errors import InputError, describe_missing
@@ -27,6 +30,8 @@ CONTROLS = {
     for code in codes
     if chr(code) not in "\n\t"
 }
+# Words with a digit, in which failures of one cause differ: counts of tokens, identifiers of requests; but no status code.
+_NUMBER = re.compile(r"(?<!code: )\b\w*\d\w*")
 log = logging.getLogger(__name__)
 
 
@@ -34,6 +39,15 @@ log = logging.getLogger(__name__)
 def log_once(logger: logging.Logger, line: str) -> None:
     """Log a decision about a file, which is read several times, as a warning once per process."""
     logger.warning("%s", line)
+
+
+def count_causes(reasons: Iterable[str]) -> list[tuple[str, int]]:
+    """Return the first reason and the number of failures of each cause, the most frequent one first."""
+    causes: dict[str, tuple[str, int]] = {}
+    for reason, count in Counter(reasons).items():
+        first, total = causes.get(cause := _NUMBER.sub("#", reason), (reason, 0))
+        causes[cause] = first, total + count
+    return sorted(causes.values(), key=itemgetter(1), reverse=True)
 
 
 def escape_controls(text: str) -> str:

@@ -17,7 +17,7 @@ import shutil
 import signal
 import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
@@ -99,6 +99,7 @@ def run_resumable(
     shard_rows: int,
     unit: str = "rows",
     should_cache: Callable[[Mapping[str, Any]], bool] = lambda _: True,
+    is_valid: Callable[[Mapping[str, Any]], bool] = lambda _: True,
 ) -> list[Mapping[str, Any]]:
     """Process items shard by shard, skipping those whose results an earlier run saved.
 
@@ -107,13 +108,14 @@ def run_resumable(
             `Stopped` with its results so far.
         shard_rows: items per shard, the most that a kill can lose.
         should_cache: whether to save a result; others (transient failures) are computed again by the next run.
+        is_valid: whether a saved result may be used; others are computed again.
 
     Returns:
         One result per item, in order. Items with equal keys share one result.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    results = _load(folder, set(keys))
+    results = load(folder, set(keys), is_valid)
     distinct: dict[str, Item] = {}
     for key, item in zip(keys, items, strict=True):
         distinct.setdefault(key, item)
@@ -168,17 +170,8 @@ def save_shard(folder: str | Path, results: Mapping[str, Mapping[str, Any]]) -> 
         pq.write_table(table, temporary)
 
 
-def stored_keys(folder: str | Path) -> set[str]:
-    """Return the content keys of all results in a folder; files that are not readable have none."""
-    keys: set[str] = set()
-    for path in Path(folder).glob("[0-9a-f]*.parquet"):
-        with suppress(pa.ArrowInvalid, OSError):
-            keys.update(pq.read_table(path, columns=["key"])["key"].to_pylist())
-    return keys
-
-
-def _load(folder: Path, keys: Set[str]) -> dict[str, Mapping[str, Any]]:
-    """Read the results with these keys; a shared store may contain many others, which are not loaded."""
+def load(folder: Path, keys: Set[str], is_valid: Callable[[Mapping[str, Any]], bool]) -> dict[str, Mapping[str, Any]]:
+    """Read the valid results with these keys; a shared store may contain many others, which are not loaded."""
     outputs.remove_leftovers(folder)
     results: dict[str, Mapping[str, Any]] = {}
     for path in sorted(folder.glob("[0-9a-f]*.parquet")):
@@ -190,7 +183,7 @@ def _load(folder: Path, keys: Set[str]) -> dict[str, Mapping[str, Any]]:
             # Left by a full disk or a crashed machine; its rows are computed again.
             log.warning("%s is damaged; its rows are computed again", path)
             continue
-        results |= {key: row for row in rows if (key := row.pop("key")) in keys}
+        results |= {key: row for row in rows if (key := row.pop("key")) in keys and is_valid(row)}
     return results
 
 

@@ -36,6 +36,7 @@ class ChatServer(ThreadingHTTPServer):
         models: names in the list of models; None: there is no list.
         verdict: prompt → word that the model wants to reply; with it, a server restricts replies by the fields in `honours` only,
             and rejects those in `rejects`.
+        model: name of the model that replies; None: a snapshot of the one in the request.
         context: reject a greater `max_tokens`, as vLLM 0.32 does.
     """
 
@@ -57,6 +58,7 @@ class ChatServer(ThreadingHTTPServer):
         self.verdict: Callable[[str], str] | None = None
         self.honours: set[str] = set()
         self.rejects: set[str] = set()
+        self.model: str | None = None
         self.context: int | None = None
         self.lock = threading.Lock()
 
@@ -154,7 +156,7 @@ class Handler(BaseHTTPRequestHandler):
             "id": "1",
             "object": "chat.completion",
             "created": 1,
-            "model": f"{body['model']}-2026",
+            "model": self.server.model or f"{body['model']}-2026",
             "choices": [choice],
             "usage": {"prompt_tokens": len(prompt.split()), "completion_tokens": 5, "total_tokens": 6},
         }
@@ -172,6 +174,10 @@ class Handler(BaseHTTPRequestHandler):
                 self.send(200, '{"choices": [{"message": 3}]}')
             case "empty":
                 self.send(200, "{}")
+            case "silent":
+                self.send(200, '{"choices": []}')
+            case "reported":
+                self.send(200, '{"error": {"message": "the model is loading", "code": 503}}')
             case "hang":
                 time.sleep(3)
             case "drop":

@@ -1,6 +1,6 @@
 """llama.cpp's own server, from the wheel `xllamacpp`, as a program: prints its address and serves until SIGTERM.
 
-    python llama_server.py MODEL.gguf CONTEXT LOG
+    python llama_server.py MODEL.gguf CONTEXT LOG [KEY]
 
 It runs in an environment that has nothing else, so this file imports nothing of the tests.
 """
@@ -13,12 +13,13 @@ import sys
 
 import xllamacpp
 
-model, context, log = sys.argv[1:]
+model, context, log, *keys = sys.argv[1:]
 with socket.socket() as free:
     free.bind(("127.0.0.1", 0))
     port = free.getsockname()[1]
 params = xllamacpp.CommonParams()
 params.model.path, params.hostnames, params.port = model, ["127.0.0.1"], port
+params.api_keys = keys
 # Two requests at once share the context.
 params.n_parallel, params.n_ctx = 2, 2 * int(context)
 params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1

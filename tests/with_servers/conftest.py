@@ -42,16 +42,16 @@ def server(servers_python: str, gguf: Path, tmp_path: Path) -> Iterator[LlamaSer
 
 
 class LlamaServer:
-    """A server process.
+    """A server process; with a key, it answers nobody else.
 
     Attributes:
         url: address for `--judge`.
     """
 
-    def __init__(self, python: str, gguf: Path, log: Path) -> None:
+    def __init__(self, python: str, gguf: Path, log: Path, *keys: str) -> None:
         self.log = log
         with log.open("w") as out:
-            command = [python, str(PROGRAM), str(gguf), str(CONTEXT), str(log)]
+            command = [python, str(PROGRAM), str(gguf), str(CONTEXT), str(log), *keys]
             self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=out, text=True)
         assert self.process.stdout is not None
         self.address = self.process.stdout.readline().strip()

@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 from with_servers.conftest import CONTEXT, LlamaServer
 
+from bert_judge.candidates.generators.openai import OpenAIGenerator
+from bert_judge.config import OpenAIModel
 from bert_judge.judges.llm.judge import LLMJudge
 from bert_judge.judges.protocol import Row
 from bert_judge.labels import judge_loading
@@ -84,6 +86,36 @@ def test_a_kill_asks_no_answered_request_again(server: LlamaServer, tmp_path: Pa
     assert 3 <= stored < 12 and f"; {stored} replies are stored" in done.stderr
     # The two slots of the server may have worked on requests whose replies nobody received.
     assert 0 <= server.finished() - before - (PROBES + 12 - stored) <= 2
+
+
+def test_a_wrong_server_ends_the_call_before_any_answer(
+    server: LlamaServer, servers_python: str, gguf: Path, tmp_path: Path
+) -> None:
+    write_answers(tmp_path, 4, 2)
+    locked = LlamaServer(servers_python, gguf, tmp_path / "locked.log", "secret")
+    problems = {
+        f"{server.url}#qwen3": "does not serve 'qwen3'; ",
+        f"{server.address}/v2": "has no list of models; check the address, which often ends in /v1",
+        "http://127.0.0.1:9/v1": "no connection: ",
+        locked.url: "rejects the key (401); check the environment variable OPENAI_API_KEY",
+    }
+    try:
+        for name, problem in problems.items():
+            done = score(tmp_path, "--judge", f"general+{name}")
+            [line] = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+            assert done.returncode == 1 and problem in line
+        assert not (tmp_path / "answers.scored.jsonl").exists() and server.finished() == locked.finished() == 0
+    finally:
+        locked.stop()
+
+
+def test_another_model_than_the_requested_one(server: LlamaServer, caplog: pytest.LogCaptureFixture) -> None:
+    """llama.cpp answers whatever the name in the request is, with its own name in the reply."""
+    block = {"generator": "openai", "model": "qwen3", "base_url": server.url}
+    client = OpenAIGenerator("judge", OpenAIModel.model_validate(block).model_dump(mode="json"))
+    client.check_features()
+    assert caplog.text.count(f"judge: {server.url} was asked for the model 'qwen3' and replies as ") == 1
+    assert "SmolLM2-135M-Instruct.Q4_1.gguf'; check which one it runs" in caplog.text
 
 
 def test_a_context_that_is_too_small_for_an_answer(server: LlamaServer) -> None:

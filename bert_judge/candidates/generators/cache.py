@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bert_judge import tables
+from bert_judge.candidates.generators.model_names import model_family
 from bert_judge.candidates.generators.protocol import Completion, Generator, Request
 from bert_judge.runtime import resume
 
@@ -65,6 +66,7 @@ class CachedGenerator:
             shard_rows=self.shard_rows,
             unit="answers",
             should_cache=self._should_cache,
+            is_valid=self._is_of_model,
         )
         self._journal.unlink(missing_ok=True)
         return [_to_completion(request, row) for request, row in zip(requests, rows, strict=True)]
@@ -76,8 +78,9 @@ class CachedGenerator:
     def find_missing(self, requests: Sequence[Request]) -> list[bool]:
         """Return which requests have no stored completion."""
         self._recover_journals()
-        stored = resume.stored_keys(self.folder)
-        return [self.key(request) not in stored for request in requests]
+        keys = [self.key(request) for request in requests]
+        stored = resume.load(self.folder, set(keys), self._is_of_model)
+        return [key not in stored for key in keys]
 
     def _recover_journals(self) -> None:
         """Save the completions of killed jobs as shards."""
@@ -95,6 +98,9 @@ class CachedGenerator:
     def _load(self) -> Any:
         if self._generator is None:
             self._generator = self.make_generator()
+            # One mapping: a server reveals its model's version only in a response.
+            self.revisions |= self._generator.revisions
+            self._generator.revisions = self.revisions
             if hasattr(self._generator, "on_completion"):
                 self._generator.on_completion = self._write_journal
         return self._generator
@@ -102,14 +108,17 @@ class CachedGenerator:
     def _should_cache(self, row: Mapping[str, Any]) -> bool:
         return not (self.retry_errors and row["status"] == "error")
 
+    def _is_of_model(self, row: Mapping[str, Any]) -> bool:
+        """Return whether a stored completion is of the model that the server now runs under this name, as far as it has said so."""
+        writer, served = row.get("model"), next(iter(self.revisions.values()), None)
+        return writer is None or served is None or model_family(writer) == model_family(served)
+
     def _generate_rows(self, requests: Sequence[Request]) -> list[dict[str, Any]]:
         generator = self._load()
         try:
             completions = generator.generate(requests)
         except resume.Stopped as stopped:
             raise resume.Stopped({index: to_row(requests[index], value) for index, value in stopped.results.items()}) from None
-        # A server reveals its model's version only in a response.
-        self.revisions |= generator.revisions
         return [to_row(request, completion) for request, completion in zip(requests, completions, strict=True)]
 
 
@@ -129,7 +138,7 @@ def to_row(request: Request, completion: Completion) -> dict[str, Any]:
     """Convert a completion to a row of a shard; probabilities are in the order of the choices."""
     probabilities = completion.choice_probabilities
     return {
-        **{name: tables.storable(getattr(completion, name)) for name in ("text", "reasoning", "reason")},
+        **{name: tables.storable(getattr(completion, name)) for name in ("text", "reasoning", "reason", "model")},
         **{name: getattr(completion, name) for name in ("status", "prompt_tokens", "completion_tokens")},
         "probabilities": None if probabilities is None else [probabilities[choice] for choice in request.choices or ()],
     }

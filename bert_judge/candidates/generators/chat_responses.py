@@ -29,6 +29,7 @@ from bert_judge.candidates.generators.protocol import (
 
 # Fields in which servers return a reasoning block that they separate themselves.
 REASONING_KEYS = ("reasoning_content", "reasoning")
+WRONG_TYPE = "a field of the response has the wrong type"
 
 
 class MalformedResponseError(ValueError):
@@ -50,10 +51,10 @@ def parse_response(response: Any, reasoning_end: str, choices: Sequence[str] | N
         logprobs = (choice.get("logprobs") or {}).get("content") or ()
         steps = [TokenStep(step["token"], _merge_tokens(step)) for step in logprobs]
     except (LookupError, TypeError, AttributeError) as error:
-        raise MalformedResponseError(f"the response lacks a required field: {type(error).__name__} {error}") from error
+        raise MalformedResponseError(describe_malformed(response, error)) from error
     counts_valid = all(isinstance(count, int | None) for count in token_counts)
     if not isinstance(text, str) or not isinstance(reasoning, str | None) or not counts_valid:
-        raise MalformedResponseError("a field of the response has the wrong type")
+        raise MalformedResponseError(WRONG_TYPE)
     split = split_reasoning(text, reasoning_end)
     answer = _unwrap_json(split.answer, choices) if choices else split.answer
     status, reason = "ok" if answer else "empty", None
@@ -76,6 +77,14 @@ def parse_response(response: Any, reasoning_end: str, choices: Sequence[str] | N
         choice_probabilities=probabilities,
         reason=reason,
     )
+
+
+def describe_malformed(response: Any, error: Exception) -> str:
+    """Say what is wrong with a response, from the exception that reading it raised; some servers report errors with status 200."""
+    if isinstance(response, Mapping) and (reported := response.get("error")):
+        return f"the server reports: {reported.get('message', reported) if isinstance(reported, Mapping) else reported}"
+    causes = {KeyError: f"the response lacks the field {error}", IndexError: "the response has no answer", ValueError: str(error)}
+    return causes.get(type(error), WRONG_TYPE)
 
 
 def _merge_tokens(step: Mapping[str, Any]) -> dict[str, float]:

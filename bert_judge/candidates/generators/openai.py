@@ -22,6 +22,7 @@ from typing import Any
 from openai import APIConnectionError, APIError, APIStatusError, APITimeoutError, DefaultHttpxClient, OpenAI
 
 from bert_judge.candidates.generators.chat_responses import MalformedResponseError, parse_response
+from bert_judge.candidates.generators.model_names import is_alias, short_model_name
 from bert_judge.candidates.generators.protocol import MAX_REASON_LENGTH, Completion, Request, error_completion
 from bert_judge.candidates.generators.server_features import (
     AUTO,
@@ -33,7 +34,7 @@ from bert_judge.candidates.generators.server_features import (
     constrain,
 )
 from bert_judge.runtime.errors import InputError, suggest
-from bert_judge.runtime.logs import ProgressLogger
+from bert_judge.runtime.logs import ProgressLogger, count_causes, log_once
 
 log = logging.getLogger(__name__)
 
@@ -108,8 +109,8 @@ class OpenAIGenerator:
                 raise
         if budget := self._spent_budget():
             log.warning("%s: the budget of %s is spent; raise budget_%s for the rest", self.name, *budget)
-        if errors := sum(completion.status == "error" for completion in completions):
-            log.warning("%s: %d of %d requests failed; their status is error", self.name, errors, len(completions))
+        for reason, count in count_causes(str(completion.reason) for completion in completions if completion.status == "error"):
+            log.info("%s: %d of %d requests failed: %s", self.name, count, len(completions), reason)
         return completions
 
     def _complete(self, request: Request) -> Completion:
@@ -134,7 +135,6 @@ class OpenAIGenerator:
                 return completion
         else:
             self._count_failure(is_up=False)
-        log.warning("%s: %s: %s", self.name, request.sample_id, reason)
         return error_completion(reason)
 
     def _wait_for_turn(self, _: object) -> None:
@@ -194,20 +194,17 @@ class OpenAIGenerator:
 
     def _send(self, request: Request) -> Completion:
         try:
-            response = self._post(self._request_body(request))
+            completion = self._post(self._request_body(request), request)
         except APIStatusError as error:
             if not self._rejects_limit(error, request):
                 raise
             self.limits_choices = False
-            response = self._post(self._request_body(request))
-        completion = self._parse_response(response, request)
+            completion = self._post(self._request_body(request), request)
         prompt_tokens, completion_tokens = completion.prompt_tokens or 0, completion.completion_tokens or 0
         price = self.settings["price"] or {"prompt": 0.0, "completion": 0.0}
         with self.lock:
             self.tokens_used += prompt_tokens + completion_tokens
             self.cost += (prompt_tokens * price["prompt"] + completion_tokens * price["completion"]) / 1e6
-        if isinstance(served_model := response.get("model"), str):
-            self.revisions[self.name] = served_model
         return completion
 
     def _rejects_limit(self, error: APIStatusError, request: Request) -> bool:
@@ -219,13 +216,21 @@ class OpenAIGenerator:
         names = (self.settings["max_tokens_field"], "max_tokens")
         return bool(is_restricted) and error.status_code == 400 and any(name in str(error) for name in names)
 
-    def _post(self, body: Mapping[str, Any]) -> Any:
+    def _post(self, body: Mapping[str, Any], request: Request) -> Completion:
         # As text: the client builds a response object from any JSON.
         text = self.client.post(self.path, body=body, cast_to=str)
         try:
-            return json.loads(text)
+            response = json.loads(text)
         except ValueError as error:
             raise MalformedResponseError("the response is not JSON") from error
+        completion = self._parse_response(response, request)
+        if not isinstance(served := response.get("model"), str):
+            return completion
+        self.revisions[self.name] = served
+        if not is_alias(name := self.settings["model"], served):
+            where = f"{self.name}: {self.settings['base_url']}"
+            log_once(log, f"{where} was asked for the model {name!r} and replies as {served!r}; check which one it runs")
+        return replace(completion, model=served)
 
     def check_features(self) -> ServerFeatures:
         """Return what the server supports; probe it if that is not known yet.
@@ -253,7 +258,7 @@ class OpenAIGenerator:
             assert self.features is not None
             body = self._request_body(PROBE)
             try:
-                completion = self._parse_response(self._post(body | self.features.adapt(limit)), PROBE)
+                completion = self._post(body | self.features.adapt(limit), PROBE)
             except (APIError, MalformedResponseError) as error:
                 if isinstance(error, APIError):
                     self._raise_if_fatal(error)
@@ -338,8 +343,3 @@ def find_model(base_url: str, api_key_env: str, name: str) -> str:
     if not matches:
         raise InputError(f"{base_url}: does not serve {name!r}; {suggest(name, models)}")
     return matches[0]
-
-
-def short_model_name(model: str) -> str:
-    """Return the last part of a model's name, without the suffix of its file."""
-    return model.rstrip("/").rpartition("/")[2].removesuffix(".gguf")

@@ -47,6 +47,7 @@ class Completion:
         choice_probabilities: for a request with choices, the probability of each choice, summing to 1; None if the backend
             returns no log-probabilities. Near equal where the model would rather have said something else; see `flatten`.
         reason: why there is no answer, in one line; always set for status `error`.
+        model: the name by which a server calls the model that replied; None if it names none.
     """
 
     text: str
@@ -56,6 +57,7 @@ class Completion:
     completion_tokens: int | None = None
     choice_probabilities: Mapping[str, float] | None = None
     reason: str | None = None
+    model: str | None = None
 
 
 def error_completion(reason: object, prompt_tokens: int | None = None) -> Completion:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bert_judge.candidates.generators.chat_responses import MalformedResponseError
+from bert_judge.candidates.generators.chat_responses import WRONG_TYPE, MalformedResponseError, describe_malformed
 from bert_judge.candidates.generators.openai import OpenAIGenerator
 from bert_judge.candidates.generators.protocol import Completion, Request, error_completion
 from bert_judge.candidates.generators.server_features import UNCONSTRAINED
@@ -84,9 +84,9 @@ def parse_response(response: Any, field: str) -> Completion:
         is_mapping = isinstance(distribution, Mapping)
         options = list(distribution.values()) if is_mapping else [option["probability"] for option in distribution]
     except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise MalformedResponseError(f"the response lacks a required field: {type(error).__name__} {error}") from error
+        raise MalformedResponseError(describe_malformed(response, error)) from error
     if not all(isinstance(count, int | None) for count in tokens):
-        raise MalformedResponseError("a field of the response has the wrong type")
+        raise MalformedResponseError(WRONG_TYPE)
     if reason := _check_distribution(probability, options):
         # The model would repeat it.
         return error_completion(reason, tokens[0])
@@ -98,9 +98,9 @@ def _only_answer(answers: Any) -> Any:
     """Return the answer to the one question of a request; None if there is none under its name."""
     if isinstance(answers, Mapping):
         return answers.get(NAME)
-    (answer,) = answers
+    answer = answers[0]
     if answer.get("name") not in (NAME, None):
-        raise ValueError(f"an answer to {answer['name']!r}")
+        raise ValueError(f"the response answers another question: {answer['name']!r}")
     return answer
 
 

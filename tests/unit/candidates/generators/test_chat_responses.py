@@ -90,6 +90,38 @@ class Dying:
         return [Completion(f"reply to {request.prompt}", "ok") for request in requests]
 
 
+class Served:
+    """A generator behind a server that names its model."""
+
+    def __init__(self, model: str) -> None:
+        self.revisions, self.model = {"judge": model}, model
+        self.asked: list[str] = []
+
+    def check_features(self) -> None:
+        """Nothing is known of it."""
+
+    def generate(self, requests: list[Request]) -> list[Completion]:
+        self.asked += [request.prompt for request in requests]
+        return [Completion(f"by {self.model}", "ok", model=self.model) for _ in requests]
+
+
+def test_stored_replies_belong_to_the_model_that_wrote_them(tmp_path: Path) -> None:
+    requests = [Request("s", 0, prompt, Sample("", ())) for prompt in "ab"]
+
+    def replies(server: Served, count: int) -> list[str]:
+        cache = CachedGenerator({"model": "m"}, tmp_path, lambda: server)
+        cache.check_features()
+        return [completion.text for completion in cache.generate(requests[:count])]
+
+    assert replies(Served("smollm2.gguf"), 1) == ["by smollm2.gguf"]
+    # Another model behind the same address and name; then a newer snapshot of it.
+    assert replies(qwen := Served("qwen3-2025-04-28"), 2) == ["by qwen3-2025-04-28"] * 2
+    assert replies(newer := Served("qwen3-2025-08-01"), 2) == ["by qwen3-2025-04-28"] * 2
+    assert (qwen.asked, newer.asked) == (["a", "b"], [])
+    # Without asking the server, nobody knows which model it runs.
+    assert CachedGenerator({"model": "m"}, tmp_path, lambda: newer).find_missing(requests) == [False, False]
+
+
 def test_replies_before_a_kill_are_kept_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     requests = [Request("s", 0, prompt, Sample("", ())) for prompt in "abcd"]
     first, second = Dying(), Dying()

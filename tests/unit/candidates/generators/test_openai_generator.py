@@ -14,6 +14,7 @@ import pytest
 from helpers.chat_server import ChatServer, serving
 
 from bert_judge import tables
+from bert_judge.candidates.generators.model_names import is_alias
 from bert_judge.candidates.generators.openai import OpenAIGenerator
 from bert_judge.candidates.generators.protocol import Completion, Request
 from bert_judge.candidates.stage import answer_cache, generate_candidates
@@ -78,13 +79,15 @@ def test_rate_limit(server: ChatServer) -> None:
     assert time.monotonic() - started >= 5 * 0.05
 
 
-FAILURES = ["429", "500", "503", "408", "half", "garbage", "notjson", "strange", "empty", "drop", "hang"]
+FAILURES = ["429", "500", "503", "408", "half", "garbage", "notjson", "strange", "empty", "silent", "reported", "drop", "hang"]
 REASONS = {
     "half": "no connection: ",
     "garbage": "the response is not JSON",
     "notjson": "the response is not JSON",
-    "strange": "the response lacks a required field: ",
-    "empty": "the response lacks a required field: ",
+    "strange": "a field of the response has the wrong type",
+    "empty": "the response lacks the field 'choices'",
+    "silent": "the response has no answer",
+    "reported": "the server reports: the model is loading",
     "drop": "no connection: ",
     "hang": "no response in 0.3 seconds",
 }
@@ -139,7 +142,7 @@ def test_missing_key(monkeypatch: pytest.MonkeyPatch, server: ChatServer) -> Non
 
 
 def test_rows_are_not_sent_to_a_server_that_died(server: ChatServer, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.WARNING)
+    caplog.set_level(logging.INFO, "bert_judge")
     client = generator(server, concurrency=2)
     assert client.generate([request("Hi")])[0].status == "ok"
     server.dead = True
@@ -148,9 +151,47 @@ def test_rows_are_not_sent_to_a_server_that_died(server: ChatServer, caplog: pyt
     assert {str(answer.reason).split(":")[0] for answer in answers} == {"no connection", "not sent"}
     # Some rows find it out with all their tries; the others are not sent.
     assert len(server.seen) < 40
-    assert "200 of 200 requests failed" in caplog.text
+    # One line per cause, however many rows it has.
+    lines = [record.getMessage() for record in caplog.records if "requests failed" in record.getMessage()]
+    assert len(lines) == 2 and lines[0].endswith("of 200 requests failed: not sent: the server has stopped responding")
+    assert sum(int(line.split()[1]) for line in lines) == 200
     server.dead = False
     assert [client.generate([request(prompt)])[0].status for prompt in ("Hi", "Ho")] == ["ok", "ok"]
+
+
+def test_another_model_than_the_requested_one_is_named_once(server: ChatServer, caplog: pytest.LogCaptureFixture) -> None:
+    ask(server, "Hi")
+    assert "replies as" not in caplog.text
+    server.model = "weights/other.gguf"
+    client = generator(server)
+    completions = client.generate([request(prompt) for prompt in ("Hi", "Ho")]) + client.generate([request("Hey")])
+    assert [completion.model for completion in completions] == ["weights/other.gguf"] * 3
+    line = f"served: {server.url} was asked for the model 'm' and replies as 'weights/other.gguf'; check which one it runs"
+    assert caplog.text.count(line) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "served", "expected"),
+    [
+        ("gpt-4o-mini", "gpt-4o-mini-2024-07-18", True),
+        ("claude-sonnet-4", "claude-sonnet-4-20250514", True),
+        ("gpt-4", "gpt-4-0613", True),
+        ("gemini-1.5-pro", "gemini-1.5-pro-002", True),
+        ("mistral-large-latest", "mistral-large-2411", True),
+        ("qwen3", "qwen3:latest", True),
+        ("openai/gpt-4o-mini", "gpt-4o-mini-2024-07-18", True),
+        ("/models/Qwen3-8B.gguf", "qwen3-8b", True),
+        ("gpt-4o-mini-2024-07-18", "gpt-4o-mini-2024-07-18", True),
+        ("gpt-4o", "gpt-4o-mini", False),
+        ("gpt-4o", "gpt-4o-mini-2024-07-18", False),
+        ("gpt-4", "gpt-4.1", False),
+        ("gpt-4-0613", "gpt-4-0314", False),
+        ("llama-3", "llama-3-70b", False),
+        ("qwen3", "smollm2", False),
+    ],
+)
+def test_aliases_of_a_model(name: str, served: str, expected: bool) -> None:
+    assert is_alias(name, served) is expected
 
 
 def test_token_budget(server: ChatServer, caplog: pytest.LogCaptureFixture) -> None:

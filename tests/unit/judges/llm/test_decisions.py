@@ -54,8 +54,11 @@ def test_every_row_is_accounted_for(api: str, server: ChatServer, tmp_path: Path
         "refuse": ("invalid", REFUSED),
         "fail:half*9": ("invalid", f"{MODEL_FAILED}: no connection"),
         "fail:garbage*9": ("invalid", f"{MODEL_FAILED}: the response is not JSON"),
-        "fail:strange*9": ("invalid", f"{MODEL_FAILED}: the response lacks a required field"),
-        "other": ("invalid", REFUSED if api == "system_one" else f"{MODEL_FAILED}: the response lacks a required field"),
+        "fail:strange*9": ("invalid", f"{MODEL_FAILED}: the response lacks the field 'answers'"),
+        "other": (
+            "invalid",
+            REFUSED if api == "system_one" else f"{MODEL_FAILED}: the response answers another question: 'another'",
+        ),
         "p:nan": ("invalid", f"{MODEL_FAILED}: nan is not a probability"),
         "p:1.5": ("invalid", f"{MODEL_FAILED}: 1.5 is not a probability"),
         "p:0.9 options:0.9,0.4": ("invalid", f"{MODEL_FAILED}: the probabilities sum to 1.3, not 1"),
