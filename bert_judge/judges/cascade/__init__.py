@@ -48,6 +48,7 @@ class CascadeJudgeConfig(JudgeConfig):
 class CascadeKind(registry.JudgeKind):
     name = "cascade"
     config = CascadeJudgeConfig
+    stage_version = 2
     combines_labels = True
     is_trained = True
 
@@ -110,11 +111,14 @@ class CascadeKind(registry.JudgeKind):
     def checks(self, config: Config, judge: str, block: CascadeJudgeConfig) -> list[str]:
         teacher = config.datasets[block.dataset].teacher if block.dataset else None
         errors = []
-        for position, member in enumerate(block.judges, start=1):
-            kind = registry.find(config.judges[member].kind)
+        entries = {name: (config.judges[name], registry.find(config.judges[name].kind)) for name in block.judges}
+        cheap = {name for name, (entry, kind) in entries.items() if not (hasattr(entry, "model") or kind.looks_up_labels)}
+        for position, (member, (entry, kind)) in enumerate(entries.items(), start=1):
             where = f"judges.{judge}.judges: {member!r}"
             if problem := kind.member_problem(member):
                 errors.append(f"{where} {problem}")
+            elif hasattr(entry, "model") and cheap.intersection(block.judges[position:]):
+                errors.append(f"{where} is a language model and costs more than a judge after it; list it after that one")
             elif teacher is None:
                 if kind.looks_up_labels and position < len(block.judges):
                     errors.append(f"{where} looks its verdicts up, and is always sure of them; put it last")

@@ -73,7 +73,7 @@ def is_certain(label: Label, confidence: float | None) -> bool:
 def combine(label: Label, next_label: Label, name: str) -> Label:
     """Return the label of a row that was escalated to the judge `name`: the earlier verdict stays if that judge has none."""
     if next_label.verdict != "invalid" or label.verdict == "invalid":
-        return replace(next_label, decided_by=name)
+        return replace(next_label, decided_by=name, reason=next_label.reason and f"{name}: {next_label.reason}")
     failure = f"{name}: {next_label.reason}"
     return replace(label, reason=f"{label.reason}; {failure}" if label.reason else failure)
 
@@ -179,7 +179,7 @@ def _are_certain(rows: pd.DataFrame) -> NDArray[np.bool_]:
 def _combine_rows(rows: pd.DataFrame, next_rows: pd.DataFrame, name: str) -> pd.DataFrame:
     """Return the rows of label tables as `combine` combines labels: `next_rows` are those of the judge `name`."""
     stays = (next_rows["verdict"] == "invalid") & (rows["verdict"] != "invalid")
-    failures = name + ": " + next_rows["reason"].astype(object)
+    named = next_rows.assign(reason=name + ": " + next_rows["reason"].astype(object))
     reasons = rows["reason"].astype(object)
-    earlier = rows.assign(reason=(reasons + "; " + failures).where(reasons.notna(), failures))
-    return next_rows.where(~stays, earlier)
+    earlier = rows.assign(reason=(reasons + "; " + named["reason"]).where(reasons.notna(), named["reason"]))
+    return named.where(~stays, earlier)

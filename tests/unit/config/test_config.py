@@ -87,6 +87,7 @@ def faults(raw: Mapping[str, Any]) -> list[str]:
 HF = {"generator": "hf", "model": "owner/name"}
 SERVED = {"generator": "openai", "model": "m"}
 SIMULATED = {"generator": "simulated", "p_correct": 0.5}
+GPT = {"kind": "llm", "model": SERVED}
 CASCADE = {"kind": "cascade", "judges": ["contains", "bert", "human"], "dataset": "capitals", "accuracy": 0.9}
 # What is changed in the sound configuration, and the line that must come, or its start where it ends in a list that grows.
 BAD: dict[str, tuple[dict[str, Any], str]] = {
@@ -219,6 +220,14 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "cascade by marks that are always sure": (
         {"judges/both": {"kind": "cascade", "judges": ["human", "bert"], "escalate": "uncertain"}},
         "judges.both.judges: 'human' looks its verdicts up, and is always sure of them; put it last",
+    ),
+    "cascade that begins with a language model": (
+        {"judges/gpt": GPT, "judges/both": {"kind": "cascade", "judges": ["gpt", "bert"], "escalate": "uncertain"}},
+        "judges.both.judges: 'gpt' is a language model and costs more than a judge after it; list it after that one",
+    ),
+    "fitted cascade with a rule after a language model": (
+        {"judges/gpt": GPT, "judges/both": {**CASCADE, "judges": ["bert", "gpt", "contains"]}},
+        "judges.both.judges: 'gpt' is a language model and costs more than a judge after it; list it after that one",
     ),
     "cascade of one": ({"judges/both": {**CASCADE, "judges": ["bert"]}}, "judges.both.judges: must be a longer list; got ['bert']"),
     "cascade of nobody": (

@@ -57,7 +57,7 @@ def test_a_judge_leaves_answers_to_one_that_is_more_often_right() -> None:
     labels = cascade.judge(rows)
     assert (better.asked, best.asked) == (["0.6", "0.75", "nan"], ["0.9", "0.6", "0.1", "nan", "0.8"])
     assert [label.decided_by for label in labels] == ["best", "best", "best", "better", "best", "best"]
-    assert labels[3].score == pytest.approx(0.95) and labels[4].verdict == "invalid" and labels[0].reason == "fixed"
+    assert labels[3].score == pytest.approx(0.95) and labels[4].verdict == "invalid" and labels[0].reason == "best: fixed"
     assert cascade.revisions == {"cheap": "1", "better": "1", "best": "1"} and cascade.judge([]) == []
 
 
@@ -247,12 +247,12 @@ MARKED = [
     (LIKELY, SURE, SURE, ("incorrect", "first", None)),
     (UNSURE, SURE, UNSURE, ("correct", "second", None)),
     (UNSURE, TORN, LIKELY, ("incorrect", "third", None)),
-    (TORN, UNSURE, TORN, ("correct", "third", "by words")),
+    (TORN, UNSURE, TORN, ("correct", "third", "third: by words")),
     (NONE, LIKELY, SURE, ("incorrect", "second", None)),
-    (NONE, NONE, NONE, ("invalid", "third", "no number")),
+    (NONE, NONE, NONE, ("invalid", "third", "third: no number")),
     (TORN, REFUSED, UNSURE, ("incorrect", "third", None)),
     (TORN, REFUSED, REFUSED, ("correct", "first", f"by words; second: {REFUSED.reason}; third: {REFUSED.reason}")),
-    (UNSURE, TORN, REFUSED, ("correct", "second", f"by words; third: {REFUSED.reason}")),
+    (UNSURE, TORN, REFUSED, ("correct", "second", f"second: by words; third: {REFUSED.reason}")),
     (UNSURE, REFUSED, REFUSED, ("incorrect", "first", f"second: {REFUSED.reason}; third: {REFUSED.reason}")),
 ]
 
