@@ -8,9 +8,11 @@ from pathlib import Path
 from bert_judge import tables
 from bert_judge.evaluation.audit.sampling import CANNOT_TELL
 from bert_judge.judges.protocol import Row
+from bert_judge.labels.escalation import has_failed
 from bert_judge.labels.judge_loading import JudgeReference
 from bert_judge.labels.judging import judge_rows, without_reasoning
 from bert_judge.report.audit_sheet import SheetRow
+from bert_judge.runtime.errors import InputError
 
 COLUMNS = ("id", "rate", "verdict", "annotator", "reason")
 
@@ -24,12 +26,14 @@ def fill_sheet(rows: Sequence[SheetRow], judge: JudgeReference, path: Path) -> i
     """Append a language model's verdicts on the rows of a sheet; return the number of those without one, which cannot be told.
 
     Raises:
-        InputError: the server does not respond, rejects the key, or does not have the model.
+        InputError: the server does not respond, rejects the key, does not have the model, or fails on all rows.
     """
     with closing(judge.load()) as loaded:
         loaded.judge.generator.check_features()
         inputs = [without_reasoning(Row(row.id, 0, "", row.question, tuple(row.references), row.candidate)) for row in rows]
         labels = [label for label in judge_rows(loaded, inputs) if label is not None]
+    if labels and all(map(has_failed, labels)):
+        raise InputError(f"{judge.name} gave no verdict on any of {len(labels):,} answers: {labels[0].reason}; repeat the call")
     earlier: list[dict[str, str]] = []
     if path.is_file():
         with path.open(encoding="utf-8", newline="") as file:

@@ -18,7 +18,7 @@ from bert_judge.importers import column_names
 from bert_judge.importers.answers import make_column_reader
 from bert_judge.labels.judge_loading import NamedJudge
 from bert_judge.labels.judging import READ_PLAIN, judge_records, judge_rows, parse_record
-from bert_judge.labels.score_file import ADDED_COLUMNS, output_columns
+from bert_judge.labels.score_file import added_columns, output_columns
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import rows
 
@@ -103,5 +103,6 @@ def _label_lines(records: Sequence[Mapping[str, Any]], judges: Sequence[NamedJud
     rows = [parse_record(make_column_reader(detected), record).input for detected, record in zip(columns, records, strict=True)]
     labels = [judge_rows(judge, rows) for judge in judges]
     for record, *row_labels in zip(records, *labels, strict=True):
-        values = [getattr(label, name, None) for label in row_labels for name in ADDED_COLUMNS]
+        pairs = zip(judges, row_labels, strict=True)
+        values = [getattr(label, name, None) for judge, label in pairs for name in added_columns(judge)]
         yield json.dumps({**record, **dict(zip(output_columns(judges), values, strict=True))}, ensure_ascii=False)

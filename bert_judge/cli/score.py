@@ -50,7 +50,7 @@ from bert_judge.labels.judging import judge_rows, parse_record
 from bert_judge.labels.score_file import GroupReader, ModelVerdicts, Tally, output_columns, score_file, work_folder
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
-from bert_judge.runtime.logs import disable_progress_bars
+from bert_judge.runtime.logs import count_causes, disable_progress_bars
 from bert_judge.tables.readers import values
 from bert_judge.tables.readers.rows import Record, RowFile, open_rows
 from bert_judge.text.answer_kinds import answer_kind
@@ -136,7 +136,7 @@ def score(
 
     judging = (judge, threshold, policy, conversation, limits)
     choices = (*judging, sorted(columns.items()), by, top_share, prefix, known_wrong, max_accepted)
-    use_copies(file, output, run, settings=choices, force=force)
+    use_copies(file, output, run, settings=choices, force=force or dry_run)
 
 
 def write_example(path: Path) -> Path:
@@ -232,8 +232,9 @@ def judge_file(
         output = output or file.with_suffix(f"{suffix}{ending}")
     if output.suffix.lower() != ending.lower():
         raise InputError(f"{output}: is written in the format of {name}; let its name end in {ending}")
+    is_dry_run = limits is not None and limits.dry_run
     # Fail early, before a judge is loaded.
-    with tables.claim_output(output, file, force=force):
+    with tables.claim_output(output, file, force=force or is_dry_run):
         source = answers.rows or _convert(answers, work_folder(output), companions)
         references = find()
         if limits is not None:
@@ -248,20 +249,21 @@ def judge_file(
         for line in find_suspicious_input(source.sample, reader, is_framework=answers.framework is not None):
             log(f"warning: {line}")
         judges = [reference.load() for reference in references]
-        check(judges)
+        if not is_dry_run:
+            check(judges)
         for named in judges:
             _warn_about_kinds(file, named, source.sample, reader)
-        prefix = prefix or _choose_prefix(source, judges)
         if limits is not None:
             with progress("rows judged") as on_progress:
                 judges = prepare_requests(judges, source, reader, work_folder(output), limits, on_progress)
-            if limits.dry_run:
-                raise typer.Exit
+        if is_dry_run:
+            raise typer.Exit
+        prefix = prefix or _choose_prefix(source, judges)
         with progress("rows judged") as on_progress:
             tally = score_file(
                 source, reader, output, judges, prefix=prefix, group_of=group_of, on_progress=on_progress, top_share=top_share
             )
-    _report(tally, file, output, labels, by)
+    _report(tally, judges, file, output, labels, by)
     report_second_judge(judges, limits.check_error if limits else 0.0)
     if answers.framework is None and tally.decided:
         if prefix == LABEL_PREFIX:
@@ -398,7 +400,9 @@ def _next_step(tally: Tally, judges: Sequence[judge_loading.NamedJudge], file: P
     return f"bert-judge audit {name} draws answers to label; a few labels correct these accuracies, and 20 adapt the judge"
 
 
-def _report(tally: Tally, file: Path, output: Path, labels: str, by: str | None) -> None:
+def _report(
+    tally: Tally, judges: Sequence[judge_loading.NamedJudge], file: Path, output: Path, labels: str, by: str | None
+) -> None:
     """Print the accuracy per judge and model, and per group, the agreement with labels, and the reasons of invalid verdicts.
 
     If there are answers that attempt nothing, the tables have their metrics too.
@@ -418,10 +422,10 @@ def _report(tally: Tally, file: Path, output: Path, labels: str, by: str | None)
             f"kappa {format_number(cohen_kappa(truth, verdicts), 2)}; the constant verdict "
             f"{'correct' if share >= 0.5 else 'incorrect'} agrees on {format_percent(max(share, 1 - share))}%"
         )
-    for line in describe_uncertainty(tally, file):
+    for line in describe_uncertainty(tally, file, judges):
         log(line)
     _report_disagreements(tally)
-    for reason, count in tally.reasons.most_common(MAX_REASONS):
+    for reason, count in count_causes(tally.reasons.elements())[:MAX_REASONS]:
         echo(f"invalid: {count:,} × {reason}")
     for (judge, reason), count in tally.unfamiliar.items():
         log(f"warning: {judge}: {count:,} of {tally.rows:,} verdicts are on text {reason}; bring labels or another judge")

@@ -11,11 +11,13 @@ import typer
 
 from bert_judge.cli.terminal import console, echo, format_interval, format_percent, log, make_table
 from bert_judge.importers.answers import RecordReader
+from bert_judge.judges.prompted import MODEL_FAILED
 from bert_judge.labels.escalation import Escalation, RequestPlan, make_escalation, plan_requests
 from bert_judge.labels.judge_loading import CascadeReference, JudgeReference, NamedJudge
 from bert_judge.labels.judging import parse_record
 from bert_judge.labels.score_file import CHUNK_ROWS, store_of, with_program
 from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.logs import count_causes
 from bert_judge.tables.readers.rows import RowFile
 
 MAX_FAILURES = 3
@@ -27,7 +29,7 @@ Price = Annotated[
     typer.Option(metavar="IN OUT", help="Price of a language model behind a server, per million tokens of prompt and reply."),
 ]
 MaxCost = Annotated[float | None, typer.Option(help="Refuse to ask a language model for more than this; needs --price.")]
-MaxRows = Annotated[int | None, typer.Option(min=0, help="Ask a language model behind a server about at most this many answers.")]
+MaxRows = Annotated[int | None, typer.Option(min=0, help="Ask a language model on a server about at most this many answers more.")]
 Check = Annotated[
     int,
     typer.Option(
@@ -100,13 +102,13 @@ def prepare_requests(
     limits: RequestLimits,
     on_progress: Callable[[float, int], None],
 ) -> list[NamedJudge]:
-    """Probe the servers of the judges, print what they will be asked, and return the judges with the rows selected.
+    """Probe the servers, unless this is a dry run, print what they will be asked, and return the judges with the rows selected.
 
     Args:
         work: folder of the verdicts; see `score_file.work_folder`.
 
     Raises:
-        InputError: a server does not respond, or the requests cost more than allowed.
+        InputError: a server does not respond, or the requests are more, or cost more, than allowed.
     """
     prepared: list[NamedJudge] = []
     for judge in judges:
@@ -114,8 +116,8 @@ def prepare_requests(
             prepared.append(judge)
             continue
         cascade = make_escalation(judge)
-        generator = cascade.served.judge.generator
-        log(f"{cascade.served.name}: {generator.check_features().describe()}")
+        unknown = "not asked; without --dry-run, a few harmless questions test how it restricts replies"
+        log(f"{cascade.served.name}: {unknown if limits.dry_run else cascade.served.judge.generator.check_features().describe()}")
 
         def chunks() -> Iterator[Any]:
             for number, chunk in enumerate(source.chunks(CHUNK_ROWS)):
@@ -132,7 +134,7 @@ def prepare_requests(
             on_progress=lambda rows: on_progress(0.0, rows),
         )
         _print_plan(cascade, plan, limits)
-        prepared.append(replace(cascade, selection=plan.selection))
+        prepared.append(replace(cascade, bounds=plan.bounds))
     return prepared
 
 
@@ -144,27 +146,21 @@ def _print_plan(cascade: Escalation, plan: RequestPlan, limits: RequestLimits) -
     if check:
         parts.append(f"{check:,} others as a check")
     stored = f"; {plan.answered:,} replies are stored" if plan.answered else ""
-    cost, price = _cost(cascade, plan)
+    price = cascade.served.price or {}
+    cost = (plan.prompt_tokens * price["prompt"] + plan.completion_tokens * price["completion"]) / 1e6 if price else 0.0
     money = (
         "cost unknown, set --price IN OUT"
-        if cost is None
+        if not price
         else f"about {cost:,.4g} at {price['prompt']:g} and {price['completion']:g} per million"
     )
     log(
         f"{second} will be asked about {' and '.join(parts)}{stored}: about {plan.prompt_tokens:,.0f} tokens of prompts and "
         f"{plan.completion_tokens:,.0f} of replies, {money}"
     )
-    if limits.max_cost is not None and cost is not None and cost > limits.max_cost:
+    if limits.max_cost is not None and cost > limits.max_cost:
         raise InputError(
             f"--max-cost {limits.max_cost:g}: the requests to {second} cost about {cost:,.4g}; raise it, or set --max-rows"
         )
-
-
-def _cost(cascade: Escalation, plan: RequestPlan) -> tuple[float | None, Mapping[str, float]]:
-    price = cascade.served.price or {}
-    if not price:
-        return None, price
-    return (plan.prompt_tokens * price["prompt"] + plan.completion_tokens * price["completion"]) / 1e6, price
 
 
 def report_second_judge(judges: Sequence[NamedJudge], error_rate: float = 0.0) -> None:
@@ -180,8 +176,10 @@ def report_second_judge(judges: Sequence[NamedJudge], error_rate: float = 0.0) -
                 decided = int((~rows["certain"] & rows["second"].notna()).sum())
                 rest = f"; {uncertain - decided:,} uncertain verdicts of {first} stay" if uncertain > decided else ""
                 echo(f"{first} decided {len(rows) - uncertain:,} answers, {second} {decided:,}{rest}")
-            for reason, count in rows["failure"].value_counts().head(MAX_FAILURES).items():
-                echo(f"{second} gave no verdict on {count:,}: {reason}")
+                for reason, count in count_causes(rows["failure"].dropna())[:MAX_FAILURES]:
+                    echo(f"{second} gave no verdict on {count:,}: {reason}")
+            if failed := int(rows["failure"].str.contains(MODEL_FAILED, na=False).sum()):
+                echo(f"failed requests to {second}: {failed:,}; repeat the call with --force, the other replies are stored")
             if (rows["certain"] & rows["second"].notna()).any():
                 _report_check(rows, first, second, error_rate)
 
@@ -203,15 +201,10 @@ def _report_check(rows: pd.DataFrame, first: str, second: str, error_rate: float
         is_enough = int((group["certain"] & seen).sum()) >= MIN_CHECKED
         corrected = correct_accuracy(group, error_rate) if is_enough else None
         value = "–" if corrected is None else f"{format_percent(corrected.value)} {format_interval(corrected.low, corrected.high)}"
-        table.add_row(str(name) or "–", f"{len(group):,}", f"{int(seen.sum()):,}", format_percent(_final_accuracy(group)), value)
+        verdicts = group["second"].where(~group["certain"]).fillna((group["verdict"] == "correct").astype(float))
+        table.add_row(str(name) or "–", f"{len(group):,}", f"{int(seen.sum()):,}", format_percent(verdicts.mean()), value)
     console().print(table)
     if error_rate:
         echo(f"{column}: the interval has the true accuracy if {second} is wrong on at most {error_rate:.0%} of the answers")
     else:
         echo(f"{column}: the accuracy that {second} would find on all answers; --check-error adds its own errors to the interval")
-
-
-def _final_accuracy(rows: pd.DataFrame) -> float:
-    """Return the accuracy by the verdicts in the output."""
-    second = rows["second"].where(~rows["certain"])
-    return float(second.fillna((rows["verdict"] == "correct").astype(float)).mean())

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 
 from bert_judge.cli.terminal import format_percent
+from bert_judge.judges.registry import read_card
+from bert_judge.labels.judge_loading import NamedJudge
 from bert_judge.labels.score_file import Tally
 from bert_judge.statistics.accuracy_range import MAX_UNCERTAIN, AccuracyRange
 
@@ -21,8 +23,8 @@ def format_range(of_accuracy: AccuracyRange) -> str:
     return f"{format_percent(of_accuracy.low)} to {format_percent(of_accuracy.high)}"
 
 
-def describe_uncertainty(tally: Tally, file: Path) -> Iterator[str]:
-    """Yield the warnings about each judge that is uncertain of more than `MAX_UNCERTAIN` of its verdicts on a model."""
+def describe_uncertainty(tally: Tally, file: Path, judges: Sequence[NamedJudge] = ()) -> Iterator[str]:
+    """Yield the warnings about judges that are uncertain of more than `MAX_UNCERTAIN` of a model's verdicts, and open advice."""
     is_open = False
     for judge in tally.judges:
         models = {model: answers for name, model, answers in tally.by_model() if name == judge}
@@ -40,10 +42,12 @@ def describe_uncertainty(tally: Tally, file: Path) -> Iterator[str]:
         yield from _describe_order(judge, accuracies, ranges)
     if is_open:
         name = shlex.quote(str(file))
-        yield (
-            f"to narrow a range: bert-judge audit {name} (label a sample), bert-judge train {name} --recalibrate (20 labels and "
-            "more), or --judge general+LLM (a language model judges the uncertain answers)"
-        )
+        folders = [member.folder for judge in judges for member in getattr(judge, "members", [judge]) if member.folder]
+        is_recalibrated = any(read_card(folder).get("spec", {}).get("recalibrate") for folder in folders)
+        train = "" if is_recalibrated else f", bert-judge train {name} --recalibrate (20 labels and more)"
+        is_served = any(judge.is_served for judge in judges)
+        ask = "" if is_served else ", or --judge general+LLM (a language model judges the uncertain answers)"
+        yield f"to narrow a range: bert-judge audit {name} (label a sample){train}{ask}"
 
 
 def _most(kinds: Counter[str]) -> str:

@@ -19,6 +19,8 @@ from bert_judge.judges.protocol import Label, Row, invalid
 from bert_judge.labels.judge_loading import NamedCascade, NamedJudge
 from bert_judge.labels.judging import JudgeInput, LabelStore, judge_rows
 from bert_judge.runtime import keyed_random
+from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.logs import count_causes
 
 # Rows that a server is asked about together; after a slice without any reply it is given up.
 SLICE_ROWS = 256
@@ -30,16 +32,6 @@ StoreOf = Callable[[str], LabelStore]
 def draw_number(row: Row) -> float:
     """Return the random number of a row, in [0, 1)."""
     return keyed_random.fraction(row.question, row.references, row.candidate)
-
-
-class Selection(NamedTuple):
-    """Largest random numbers of the uncertain and of the certain rows that are asked about; 1: all of them, below 0: none."""
-
-    uncertain: float = 1.0
-    certain: float = -1.0
-
-
-ALL_UNCERTAIN = Selection()
 
 
 class RowRecord(NamedTuple):
@@ -65,10 +57,11 @@ class Escalation(NamedCascade):
     """A cascade whose last judge is a language model behind a server, with the rows that it may be asked about.
 
     Attributes:
+        bounds: the uncertain and the certain rows with lower random numbers are asked about; 1: all of them, 0: none.
         records: of the rows of the present pass over a file.
     """
 
-    selection: Selection = ALL_UNCERTAIN
+    bounds: tuple[float, float] = (1.0, 0.0)
     records: list[RowRecord] = field(default_factory=list)
 
     @property
@@ -79,6 +72,13 @@ class Escalation(NamedCascade):
     def to_frame(self) -> pd.DataFrame:
         """Return the records as a table."""
         return pd.DataFrame(self.records, columns=RowRecord._fields)
+
+    def check_verdicts(self) -> None:
+        """Raise an `InputError` if the language model was asked, and gave no verdict on any row."""
+        failures = [record.failure for record in self.records if record.failure]
+        if failures and all(np.isnan(record.second) for record in self.records):
+            where = f"{self.served.name} gave no verdict on any of {len(failures):,} answers: {count_causes(failures)[0][0]}"
+            raise InputError(f"{where}; nothing was written; check the server and repeat the call")
 
 
 class _NoJudge:
@@ -109,14 +109,15 @@ def judge_inputs(
     """
     first, *middle, _ = cascade.members
     labels = judge_rows(first, inputs, store=store_of(first.name), on_progress=on_progress)
+    for row in _judged(inputs, labels):
+        labels[row.position] = replace(row.label, decided_by=first.name or None)
     for member, confidence in zip(middle, cascade.confidences, strict=False):
         open_rows = [row for row in _judged(inputs, labels) if not is_certain(row.label, confidence)]
         answers = judge_rows(member, [row.row for row in open_rows], store=store_of(member.name), on_progress=on_progress)
         for row, answer in zip(open_rows, answers, strict=True):
             labels[row.position] = combine(row.label, answer, member.name) if answer else row.label
     judged = [(row, is_certain(row.label, cascade.confidences[-1])) for row in _judged(inputs, labels)]
-    limits = {True: cascade.selection.certain, False: cascade.selection.uncertain}
-    asked = [row for row, certain in judged if draw_number(row.row) <= limits[certain]]
+    asked = [row for row, certain in judged if draw_number(row.row) < cascade.bounds[certain]]
     replies = _ask(cascade.served, [row.row for row in asked], on_progress)
     seconds = {row.position: reply for row, reply in zip(asked, replies, strict=True)}
     for row, certain in judged:
@@ -154,16 +155,16 @@ def _ask(judge: NamedJudge, rows: Sequence[Row], on_progress: Callable[[int], No
 
 def has_failed(label: Label) -> bool:
     """Return whether the server gave no reply about a row."""
-    return label.verdict == "invalid" and (label.reason or "").startswith(MODEL_FAILED)
+    return label.verdict == "invalid" and MODEL_FAILED in (label.reason or "")
 
 
 def _record(row: Row, label: Label, second: Label | None, *, certain: bool) -> RowRecord:
     score = np.nan if label.score is None else label.score
+    record = RowRecord(row.model, row.question, certain, score, label.verdict)
     if second is None:
-        return RowRecord(row.model, row.question, certain, score, label.verdict)
-    if second.verdict == "invalid":
-        return RowRecord(row.model, row.question, certain, score, label.verdict, failure=second.reason)
-    return RowRecord(row.model, row.question, certain, score, label.verdict, float(second.verdict == "correct"))
+        return record
+    is_invalid = second.verdict == "invalid"
+    return record._replace(failure=second.reason) if is_invalid else record._replace(second=float(second.verdict == "correct"))
 
 
 # --- before the server is asked ---
@@ -175,14 +176,15 @@ class RequestPlan:
 
     Attributes:
         rows: with an answer to judge; `uncertain` of them are uncertain.
-        requests: uncertain rows, and certain rows of the check, that are asked about.
+        bounds: see `Escalation`.
+        requests: uncertain rows, and certain rows of the check, that are asked about or have a stored reply.
         answered: of them, those with a stored reply.
         prompt_tokens, completion_tokens: estimates, of those that are not answered yet.
     """
 
     rows: int
     uncertain: int
-    selection: Selection
+    bounds: tuple[float, float]
     requests: tuple[int, int]
     answered: int
     prompt_tokens: float
@@ -201,10 +203,13 @@ def plan_requests(
 
     Args:
         chunks: inputs of the judges, and where their labels are kept.
-        max_rows: requests at most, of which at most half are for the check.
+        max_rows: requests at most, for rows without a stored reply.
         check_rows: certain rows to ask about, to measure the agreement on them.
+
+    Raises:
+        InputError: the check alone needs more requests than `max_rows`.
     """
-    judge, idle = cascade.served.judge, replace(cascade, selection=Selection(-1.0, -1.0))
+    judge, idle = cascade.served.judge, replace(cascade, bounds=(0.0, 0.0))
     numbers: list[float] = []
     tokens: list[float] = []
     missing: list[bool] = []
@@ -216,20 +221,24 @@ def plan_requests(
         tokens += prompts
         missing += is_missing
     number, certain = np.array(numbers), np.array([record.certain for record in idle.records], dtype=bool)
+    is_new = np.array(missing, dtype=bool)
     idle.records.clear()
-    if max_rows is not None:
-        check_rows = min(check_rows, max_rows // 2)
     certain_limit = _limit(number[certain], check_rows)
-    check = certain & (number <= certain_limit)
-    uncertain_limit = 1.0 if max_rows is None else _limit(number[~certain], max_rows - len(np.unique(number[check])))
-    asked = ~certain & (number <= uncertain_limit)
-    new = (asked | check) & np.array(missing, dtype=bool)
+    check = certain & (number < certain_limit)
+    uncertain_limit = 1.0
+    if max_rows is not None:
+        new_checks = len(np.unique(number[check & is_new]))
+        if new_checks > max_rows:
+            raise InputError(f"--check {check_rows}: needs {new_checks:,} requests, and --max-rows allows {max_rows:,}; raise it")
+        uncertain_limit = _limit(number[~certain & is_new], max_rows - new_checks)
+    asked = ~certain & (number < uncertain_limit)
+    new = (asked | check) & is_new
     # Equal rows share one request.
     _, first = np.unique(number[new], return_index=True)
     return RequestPlan(
         rows=len(number),
         uncertain=int((~certain).sum()),
-        selection=Selection(uncertain_limit, certain_limit),
+        bounds=(uncertain_limit, certain_limit),
         requests=(int(asked.sum()), int(check.sum())),
         answered=int((asked | check).sum() - new.sum()),
         prompt_tokens=float(np.array(tokens)[new][first].sum()),
@@ -238,6 +247,6 @@ def plan_requests(
 
 
 def _limit(numbers: np.ndarray, count: int) -> float:
-    """Return the largest number of a sample of `count` distinct numbers, the smallest ones; below 0 for none."""
+    """Return the number below which `count` distinct numbers are, or all of them."""
     distinct = np.unique(numbers)
-    return float(distinct[min(count, len(distinct)) - 1]) if count > 0 and len(distinct) else -1.0
+    return float(distinct[count]) if count < len(distinct) else 1.0

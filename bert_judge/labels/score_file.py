@@ -23,7 +23,7 @@ from bert_judge import tables
 from bert_judge.importers.answers import RecordReader
 from bert_judge.judges.protocol import CORRECT, EMPTY_FLAG, INCORRECT, NOT_ATTEMPTED, VERDICT_CODES, Label, Row
 from bert_judge.labels.escalation import Escalation, StoreOf, judge_inputs
-from bert_judge.labels.judge_loading import NamedJudge
+from bert_judge.labels.judge_loading import NamedCascade, NamedJudge
 from bert_judge.labels.judging import JudgeInput, LabelStore, ParsedRecord, judge_rows, parse_record
 from bert_judge.labels.writers import check_new_columns, open_writer
 from bert_judge.runtime import resume
@@ -65,7 +65,8 @@ def score_file(
             earlier of equal ones; at least one. All rows count in the result.
 
     Raises:
-        InputError: the source is damaged, or already has a column with the name of a new one, or rows cannot be left out of it.
+        InputError: the source is damaged, or already has a column with the name of a new one, or rows cannot be left out of it, or
+            a language model that was asked gave no verdict.
         SystemExit: stopped by SIGTERM; the verdicts so far are saved.
     """
     if top_share is not None and source.format == "xlsx":
@@ -75,12 +76,12 @@ def score_file(
     check_new_columns(source.path, source.columns, new_columns)
     # Another state of the program may judge otherwise.
     judges = [with_program(judge) for judge in judges]
+    escalations = [judge for judge in judges if isinstance(judge, Escalation)]
 
     def judged_chunks() -> Iterator[tuple[Chunk, list[ParsedRecord], list[list[Label | None]]]]:
         start = 0.0
-        for judge in judges:
-            if isinstance(judge, Escalation):
-                judge.records.clear()
+        for cascade in escalations:
+            cascade.records.clear()
         for number, chunk in enumerate(source.chunks(CHUNK_ROWS)):
             records = [parse_record(reader, record) for record in chunk.records]
             inputs = [record.input for record in records]
@@ -94,8 +95,8 @@ def score_file(
             rows = [row for row in range(len(records)) if is_kept is None or is_kept[tally.rows + row]]
             cells = [
                 [describe_reason(column[row]) if name == "reason" else getattr(column[row], name, None) for row in rows]
-                for column in labels
-                for name in ADDED_COLUMNS
+                for judge, column in zip(judges, labels, strict=True)
+                for name in added_columns(judge)
             ]
             write(chunk if is_kept is None else chunk.select(rows), dict(zip(new_columns, cells, strict=True)))
             tally.written += len(rows)
@@ -105,6 +106,8 @@ def score_file(
                 tally.add_disagreements([record.input for record in records], labels)
             groups = [group_of(record) for record in chunk.records]
             tally.add(models, questions, [record.label for record in records], labels, groups=groups)
+        for cascade in escalations:
+            cascade.check_verdicts()
     resume.clear(work)
     return tally
 
@@ -164,9 +167,14 @@ def work_folder(output: Path) -> Path:
     return tables.hidden_path(output, ".parts")
 
 
+def added_columns(judge: NamedJudge) -> Sequence[str]:
+    """Return the columns of a judge; those of a cascade name the judge that decided a row."""
+    return (*ADDED_COLUMNS, "decided_by") if isinstance(judge, NamedCascade) else ADDED_COLUMNS
+
+
 def output_columns(judges: Sequence[NamedJudge]) -> list[str]:
     """Return the names of the new columns; with several judges they have the judge's name as a prefix."""
-    return list(ADDED_COLUMNS) if len(judges) == 1 else [f"{judge.name}_{name}" for judge in judges for name in ADDED_COLUMNS]
+    return [f"{judge.name}_{name}" if len(judges) > 1 else name for judge in judges for name in added_columns(judge)]
 
 
 # In place of a verdict: no answer to judge.

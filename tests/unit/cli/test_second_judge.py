@@ -74,6 +74,12 @@ def test_only_uncertain_answers_are_asked(server: ChatServer) -> None:
     assert "cost unknown, set --price IN OUT" in result.output
     assert "general decided 24 answers, m 6" in result.output
     assert [row["verdict"] for row in verdicts()[-6:]] == ["correct"] * 6
+    # Who decided is in a column, and whose words the reason are.
+    assert [row["decided_by"] for row in verdicts()] == ["general"] * 24 + ["m"] * 6
+    assert {row["reason"] for row in verdicts()[-6:]} == {"m: bare verdict"}
+    # A single judge needs no such column.
+    run("--judge", "general", "--force")
+    assert "decided_by" not in verdicts()[0]
 
 
 def test_a_repeated_call_asks_nothing_again(server: ChatServer) -> None:
@@ -81,17 +87,51 @@ def test_a_repeated_call_asks_nothing_again(server: ChatServer) -> None:
     judge = f"general+{server.url}#m"
     run("--judge", judge, "--max-rows", "2")
     assert len(prompts(server)) == 2
-    result = run("--judge", judge, "--force")
-    assert "; 2 replies are stored: about" in result.output
+    # Stored replies do not count: a second call asks about two more.
+    result = run("--judge", judge, "--max-rows", "2", "--force")
+    assert "; 2 replies are stored: about" in result.output and len(prompts(server)) == 4
+    assert "general decided 24 answers, m 4; 2 uncertain verdicts of general stay" in result.output
+    run("--judge", judge, "--force")
     assert len(prompts(server)) == 6 and len(set(prompts(server))) == 6
+    result = run("--judge", judge, "--max-rows", "0", "--force")
+    assert "general decided 24 answers, m 6" in result.output and len(prompts(server)) == 6
+
+
+def test_a_limit_of_requests_does_not_shrink_the_check(server: ChatServer) -> None:
+    write_answers(60, unsure=8)
+    judge = ("--judge", f"general+{server.url}#m", "--check", "12", "--force")
+    result = run(*judge, "--max-rows", "11")
+    assert result.exit_code == 1 and not prompts(server)
+    assert "error: --check 12: needs 12 requests, and --max-rows allows 11; raise it" in result.output
+    result = run(*judge, "--max-rows", "15")
+    assert result.exit_code == 0 and len(prompts(server)) == 15
+    assert "of 12 certain answers" in result.output and "general decided 52 answers, m 3" in result.output
+    # The check is stored, and all requests are left for uncertain answers.
+    result = run(*judge, "--max-rows", "2")
+    assert len(prompts(server)) == 17
+    assert "of 12 certain answers" in result.output and "general decided 52 answers, m 5" in result.output
+
+
+def test_advice_that_is_followed_is_not_repeated(server: ChatServer) -> None:
+    write_answers(20, unsure=10)
+    advice = "--judge general+LLM (a language model judges the uncertain answers)"
+    assert advice in run("--judge", "general").output
+    result = run("--judge", f"general+{server.url}#m", "--max-rows", "1", "--force")
+    assert "to narrow a range: bert-judge audit answers.jsonl" in result.output and advice not in result.output
 
 
 def test_limits_before_the_server_is_asked(server: ChatServer) -> None:
     write_answers()
     judge = ("--judge", f"general+{server.url}#m")
     result = run(*judge, "--dry-run", "--price", "1", "2")
-    assert result.exit_code == 0 and not Path("answers.scored.jsonl").exists() and not prompts(server)
+    assert result.exit_code == 0 and not Path("answers.scored.jsonl").exists()
     assert "at 1 and 2 per million" in result.output
+    # Not even a question that tests the server; and an output that exists is left as it is.
+    Path("answers.scored.jsonl").write_text("earlier", "utf-8")
+    result = run(*judge, "--dry-run", "--known-wrong", "answers.jsonl")
+    assert result.exit_code == 0 and not server.seen and Path("answers.scored.jsonl").read_text("utf-8") == "earlier"
+    assert "m: not asked; without --dry-run, a few harmless questions test how it restricts replies" in result.output
+    Path("answers.scored.jsonl").unlink()
     result = run(*judge, "--price", "1000", "0", "--max-cost", "0.1")
     assert result.exit_code == 1 and not prompts(server)
     assert "--max-cost 0.1: the requests to m cost about" in result.output
@@ -154,11 +194,28 @@ def test_a_rate_limit_loses_no_answer(server: ChatServer) -> None:
     assert "general decided 24 answers, m 5; 1 uncertain verdicts of general stay" in result.output
     [line] = [line for line in result.output.splitlines() if line.startswith("m gave no verdict on")]
     assert line.startswith("m gave no verdict on 1: ") and "429" in line
+    assert "failed requests to m: 1; repeat the call with --force, the other replies are stored" in result.output
     assert len(verdicts()) == 30 and "invalid" not in {row["verdict"] for row in verdicts()}
     # Another call asks about the one without a reply only.
     before = len(prompts(server))
     assert "; 5 replies are stored" in run("--judge", f"general+{server.url}#m", "--force").output
     assert len(prompts(server)) == before + 7
+
+
+def test_no_verdict_at_all_is_an_error(server: ChatServer) -> None:
+    """The server fails on every answer, with texts that differ in numbers; nothing is written, and the next call resumes."""
+    write_answers()
+    text = Path("answers.jsonl").read_text("utf-8")
+    Path("answers.jsonl").write_text(text.replace("moist air", "fail:silent*7 moist air"), "utf-8")
+    result = run("--judge", f"general+{server.url}#m")
+    assert result.exit_code == 1 and not Path("answers.scored.jsonl").exists()
+    [line] = [line for line in result.output.splitlines() if line.startswith("error: ")]
+    assert line.startswith("error: m gave no verdict on any of 6 answers: the judge's model failed: the response has no answer")
+    assert result.output.count("the response has no answer") == 1
+    # Another word than a verdict is none either.
+    server.verdict, server.honours = (lambda prompt: "hello"), set()
+    result = run("--judge", f"general+{server.url}#m")
+    assert result.exit_code == 1 and "m gave no verdict on any of 6 answers: no verdict in the judge's reply" in result.output
 
 
 def test_a_context_that_is_too_small_loses_no_answer(server: ChatServer) -> None:
@@ -190,7 +247,7 @@ def write_config(server: ChatServer, judges: list[str]) -> None:
     model = {"generator": "openai", "model": "m", "base_url": server.url}
     blocks = {
         "general": {"kind": "bert", "checkpoint": "general"},
-        "gpt": {"kind": "llm", "reasoning": False, "model": model},
+        **{name: {"kind": "llm", "reasoning": False, "model": model} for name in ("gpt", "large")},
         "both": {"kind": "cascade", "judges": judges, "escalate": "uncertain"},
     }
     Path("mine.yaml").write_text(json.dumps({"judges": blocks}), "utf-8")
@@ -204,10 +261,14 @@ def test_a_cascade_of_a_configuration_outside_a_run(server: ChatServer) -> None:
     assert "gpt will be asked about the 6 of 30 answers on which general is uncertain and 4 others as a check" in result.output
     assert "general decided 24 answers, gpt 6" in result.output and len(prompts(server)) == 10
     assert [row["verdict"] for row in verdicts()[-6:]] == ["correct"] * 6
-    write_config(server, ["gpt", "general"])
+    write_config(server, ["gpt", "large"])
     result = run("--judge", "mine.yaml:both", "--force")
     assert result.exit_code == 1 and len(prompts(server)) == 10
     assert "--judge both: outside a run only its last judge may ask a server; put gpt last" in result.output
+    write_config(server, ["gpt", "general"])
+    result = run("--judge", "mine.yaml:both", "--force")
+    assert result.exit_code == 1 and len(prompts(server)) == 10
+    assert "judges.both.judges: 'gpt' is a language model and costs more than a judge after it" in result.output
 
 
 def test_a_server_alone(server: ChatServer) -> None:

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 from bert_judge.cli import app
 from bert_judge.cli.uncertainty import describe_uncertainty, format_range
 from bert_judge.judges.protocol import Label, Row, decided
+from bert_judge.labels.judge_loading import NamedCascade, NamedJudge
 from bert_judge.labels.score_file import Tally
 from bert_judge.statistics.accuracy_range import accuracy_range
 
@@ -36,6 +37,16 @@ def test_a_reversed_order_comes_with_a_warning() -> None:
     assert lines[1] == "warning: j: the ranges of the two models overlap, so better may be better than worse"
     assert "bert-judge audit 'my answers.csv'" in lines[2] and "--recalibrate (20 labels" in lines[2] and "general+LLM" in lines[2]
     assert len(lines) == 3
+
+
+def test_advice_leaves_out_what_was_done(tmp_path: Path) -> None:
+    (tmp_path / "judge.json").write_text('{"spec": {"recalibrate": true}}', "utf-8")
+    tally, recalibrated = _tally(a="I" * 50), NamedJudge("j", "", None, tmp_path)
+    served = NamedCascade("j+m", "", None, is_served=True, members=[recalibrated, NamedJudge("m", "", None)])
+    audit = "to narrow a range: bert-judge audit 'my answers.csv' (label a sample)"
+    ask = ", or --judge general+LLM (a language model judges the uncertain answers)"
+    for judges, advice in (([recalibrated], audit + ask), ([served], audit)):
+        assert list(describe_uncertainty(tally, FILE, judges))[-1] == advice
 
 
 def test_models_whose_ranges_do_not_overlap_have_an_order() -> None:
