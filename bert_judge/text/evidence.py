@@ -42,14 +42,16 @@ def describe_words(question: str, references: Sequence[str], candidate: str) -> 
     """Compare an answer with the reference that it has most words of, by stems of words that carry meaning.
 
     Returns:
-        The stated answer, if the text announces one; the words of the reference; the closest of several sentences; and how many
-        different words of the answer are new, that is, in neither the reference nor the question.
+        The stated answer, if the text announces one; the words of the reference; the closest of several sentences; and the words
+        that the answer adds, that is, those in neither the reference nor the question.
     """
     text = candidate[:MAX_READ]
     # Normalisation of long answers takes most of the time, so only where it matters.
     forms = (form for reference in references for form in (reference, normalize(reference)))
     split = normalize_words if any(map(_VARIABLE.search, forms)) else _split
-    stems = set(stem_words(_drop_function_words(split(text))))
+    answer = _drop_function_words(split(text))
+    answer_stems = stem_words(answer)
+    stems = set(answer_stems)
     by_reference = [_drop_function_words(split(reference)) for reference in references]
     present_words = [[word for word, stem in zip(words, stem_words(words), strict=True) if stem in stems] for words in by_reference]
     best = max(range(len(references)), key=lambda index: len(present_words[index]) / max(1, len(by_reference[index])))
@@ -62,8 +64,9 @@ def describe_words(question: str, references: Sequence[str], candidate: str) -> 
     if present and len(sentences) > 1:
         closest = max(sentences, key=lambda sentence: sum(word in sentence.casefold() for word in present))
         parts.append(f"closest sentence {quote(closest)}")
-    new = stems.difference(stem_words(words), stem_words(split(question)))
-    parts.append(f"{len(new)} of {len(stems)} words are new")
+    known = {*stem_words(words), *stem_words(split(question))}
+    added = {stem: word for stem, word in zip(reversed(answer_stems), reversed(answer), strict=True) if stem not in known}
+    parts.append(f"adds {_list([*reversed(added.values())])}" if added else "adds no word")
     return "; ".join([*parts, f"only the first {MAX_READ:,} characters were compared"] if len(candidate) > MAX_READ else parts)
 
 
@@ -72,6 +75,8 @@ def _split(text: str) -> list[str]:
 
 
 def _drop_function_words(words: list[str]) -> list[str]:
+    """Leave out function words and single signs, unless there is nothing else."""
+    words = [word for word in words if _WORD.search(word)] or words
     return [word for word in words if word not in word_list("function_words") and word not in ARTICLES] or words
 
 

@@ -402,4 +402,6 @@ def _math_label(results: Mapping[_Pair, MathResult], tails: Mapping[_Pair, MathR
     equality = describe_equality(row.pair[1], row.pair[0], row.extractor, is_equal=result.equal)
     if result is tail:
         equality = f"a formula of the text = {' or '.join(map(quote, row.pair[0]))}"
+    if result.equal:
+        equality += ", simplified by Math-Verify"
     return decided(float(result.equal), reason="; ".join(filter(None, [f"math_verify: {equality}", result.reason])), raw=raw)

@@ -203,7 +203,7 @@ def test_an_empty_answer_is_incorrect(tmp_path: Path) -> None:
     assert [(label.verdict, label.score, label.reason) for label in (labels[0], labels[2])] == [
         ("incorrect", 0.0, "empty answer")
     ] * 2
-    assert labels[1].reason == 'by meaning: has all words of "Paris"; 0 of 1 words are new'
+    assert labels[1].reason == 'by meaning: has all words of "Paris"; adds no word'
     assert judge.judge([]) == []
 
 

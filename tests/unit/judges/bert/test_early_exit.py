@@ -119,11 +119,11 @@ def test_reasons_say_what_compared_the_words(folder: Path, tmp_path: Path) -> No
     asked.append(Row("empty", 0, "m", "Which city?", ("Köln",), " "))
     *labels, empty = BERTJudge(folder).judge(asked)
     assert {(label.raw, label.prompt_tokens, label.truncated) for label in labels} == {(None, 0, False)}
-    assert labels[0].reason == 'by words: has all words of "Köln"; 2 of 4 words are new'
+    assert labels[0].reason == 'by words: has all words of "Köln"; adds i, believe'
     assert empty.reason == "empty answer"
     far = with_bounds(folder, tmp_path / "far", (-1e9, 0.0, 1e9))
     read = BERTJudge(far).judge(asked)[:-1]
-    assert all(label.raw for label in read) and read[0].reason == 'by meaning: has all words of "Köln"; 2 of 4 words are new'
+    assert all(label.raw for label in read) and read[0].reason == 'by meaning: has all words of "Köln"; adds i, believe'
 
 
 def test_rule_modules_decide_first_where_the_judge_lets_them(folder: Path) -> None:
