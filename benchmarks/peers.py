@@ -17,8 +17,7 @@ from transformers import AutoModelForCausalLM, AutoModelForSequenceClassificatio
 from transformers.models.eurobert import EuroBertConfig
 from transformers.models.qwen3 import Qwen3Config
 
-from bert_judge.encoder import inference
-from bert_judge.encoder.backend import OPENVINO, Backend, BackendChoice, choose_backend, has_openvino
+from bert_judge.encoder.backend import OPENVINO, Backend, BackendChoice, choose_backend, compute_logits, has_openvino
 from bert_judge.encoder.encoding import EncodedRow
 from bert_judge.encoder.inference import batch_by_tokens
 from bert_judge.encoder.torch_model import TorchBackend
@@ -162,7 +161,7 @@ def large(lengths: Sequence[int]) -> tuple[dict[str, Run], float]:
     if device == "cpu" and supports_int8() and has_openvino():
         choices.append(choose_backend(OPENVINO, "int8", device, model.num_parameters()))
     made = [backend_of(choice, model) for choice in dict.fromkeys(choices)]
-    return {backend.name: lambda backend=backend: inference.compute_logits(backend, rows, 0) for backend in made}, float(operations)
+    return {backend.name: lambda backend=backend: compute_logits(backend, rows, 0) for backend in made}, float(operations)
 
 
 def backend_of(choice: BackendChoice, model: PreTrainedModel) -> Backend:

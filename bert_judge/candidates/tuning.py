@@ -20,7 +20,6 @@ from typing import Any, cast
 import torch
 from accelerate.hooks import remove_hook_from_module  # type: ignore[import-untyped]
 from peft import LoraConfig, PeftModel, get_peft_model
-from safetensors import SafetensorError
 from torch.utils.data import Subset
 from transformers import AutoModelForCausalLM, Trainer
 
@@ -145,21 +144,6 @@ def _trainable(model: Any, settings: Tuning) -> Any:
             r=lora.rank, lora_alpha=lora.alpha, lora_dropout=lora.dropout, target_modules="all-linear", task_type="CAUSAL_LM"
         ),
     )
-
-
-def merge_adapter(model: Any, dtype: torch.dtype) -> Any:
-    """Merge an adapter, if there is one, in float32, so that small updates are not rounded away one by one; return the model."""
-    merged = model.float().merge_and_unload() if isinstance(model, PeftModel) else model
-    merged.config.use_cache = True
-    return merged.to(dtype).eval()
-
-
-def load_adapter(model: Any, folder: Path) -> Any:
-    """Merge the adapter of a folder into a model. Raises InputError: it belongs to another model, or is broken."""
-    try:
-        return merge_adapter(PeftModel.from_pretrained(model, str(folder)), model.dtype)
-    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
-        raise InputError(f"{folder}: not an adapter of its base model: {' '.join(str(error).split())[:300]}") from error
 
 
 def collate(batch: Sequence[Example], pad_id: int) -> dict[str, Any]:

@@ -1,11 +1,13 @@
-"""Backends, the programs that run an encoder: their interface, padding of batches, and the choice among them.
+"""Backends, the programs that run an encoder: their interface, padded batches of rows, and the choice among them.
 
 OpenVINO is in `openvino.py`, PyTorch in `torch_model.py`.
 """
 
 import importlib.util
 import math
+from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -26,6 +28,8 @@ RECHECKED = "the fastest precision of this CPU; close verdicts are rechecked in 
 Batch = dict[str, np.ndarray]
 # Limited by the caches of a CPU, and by the number of kernel launches of a GPU.
 CPU_BATCH_TOKENS, CUDA_BATCH_TOKENS = 2048, 65536
+# With parallel batches, each thread gets about this many, so that none waits long for the last one; but none is smaller.
+BATCHES_PER_THREAD, MIN_BATCH_TOKENS = 8, 512
 INPUT_NAMES = ("input_ids", "attention_mask", "token_type_ids")
 
 
@@ -69,6 +73,42 @@ def round_up(length: int, multiple: int) -> int:
 def select_length_multiple(window: int) -> int:
     """Return `LENGTH_MULTIPLE`, or a divisor of it if padding could exceed the longest input of a model."""
     return math.gcd(window, LENGTH_MULTIPLE)
+
+
+def compute_logits(backend: Backend, rows: Sequence[EncodedRow], pad_id: int, batch_tokens: int | None = None) -> np.ndarray:
+    """Return logit₁ − logit₀ per row, float64, shape (n,).
+
+    A row is padded by its own length, whatever the other rows, because the padding changes the rounding of its logit. On a CPU
+    nothing else does in bfloat16 and int8 (measured: docs/log.md).
+
+    `batch_tokens`: padding included; by default the backend's, which may run every row alone.
+    """
+    # Longest first, so that an out-of-memory error comes at once.
+    unique = sorted(set(rows), key=lambda row: (-len(row.ids), row.ids, row.types))
+    lengths = [round_up(len(row.ids), backend.length_multiple) for row in unique]
+    limit = backend.batch_tokens and (batch_tokens or backend.batch_tokens)
+    if not batch_tokens and backend.parallel_batches > 1:
+        share = sum(lengths) // (BATCHES_PER_THREAD * backend.parallel_batches)
+        limit = min(limit, max(MIN_BATCH_TOKENS, share))
+    logits = np.zeros(len(unique))
+
+    def run(batch: slice) -> None:
+        output = backend.run(pad_rows(unique[batch], pad_id, backend.length_multiple))
+        logits[batch] = output[:, 1].astype(float) - output[:, 0]
+
+    batches, start = [], 0
+    for length, count in Counter(lengths).items():
+        size = max(1, limit // length)
+        batches += [slice(i, min(i + size, start + count)) for i in range(start, start + count, size)]
+        start += count
+    if backend.parallel_batches == 1:
+        for batch in batches:
+            run(batch)
+    else:
+        with ThreadPoolExecutor(backend.parallel_batches) as pool:
+            list(pool.map(run, batches))
+    logit_of = dict(zip(unique, logits.tolist(), strict=True))
+    return np.array([logit_of[row] for row in rows], dtype=float)
 
 
 class BackendChoice(NamedTuple):

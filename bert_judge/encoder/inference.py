@@ -1,7 +1,6 @@
 """Batched inference: each distinct row once, sorted by length, in batches of bounded size, by the backend of a judge's `Engine`."""
 
 import logging
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from typing import cast
 import numpy as np
 
 from bert_judge.encoder import backend as backends
-from bert_judge.encoder.backend import OPENVINO, TORCH, Backend, BackendChoice, pad_rows, round_up
+from bert_judge.encoder.backend import OPENVINO, TORCH, Backend, BackendChoice, compute_logits
 from bert_judge.encoder.checkpoint import Checkpoint
 from bert_judge.encoder.encoding import EncodedRow, RowEncoder
 from bert_judge.runtime import hardware
@@ -22,8 +21,6 @@ SECONDS_BETWEEN_LOG_LINES = 30
 # Rows are encoded in chunks of this many tokens, or batches if these are larger: enough to sort by length, few enough that the
 # model starts at once and the token ids of a large table are never in memory together.
 CHUNK_TOKENS, CHUNK_BATCHES = 65_536, 8
-# With parallel batches, each thread gets about this many, so that none waits long for the last one; but none is smaller.
-BATCHES_PER_THREAD, MIN_BATCH_TOKENS = 8, 512
 CHARACTERS_PER_TOKEN = 4
 
 
@@ -113,11 +110,18 @@ class Engine:
         return TorchBackend(model, "float32" if exact else self.choice.precision)
 
     def _compile(self, precision: str) -> Backend:
-        # An optional package.
-        from bert_judge.encoder import openvino
+        compiled: Backend
+        # OpenVINO is an optional package, and the conversion needs torch.
+        if self.checkpoint.weights is None:
+            from bert_judge.encoder.conversion import convert
 
-        self._compiled[precision] = openvino.compile_encoder(self.checkpoint, precision)
-        return self._compiled[precision]
+            compiled = convert(self.checkpoint.model, precision)
+        else:
+            from bert_judge.encoder.openvino import compile_encoder
+
+            compiled = compile_encoder(self.checkpoint.weights, precision)
+        self._compiled[precision] = compiled
+        return compiled
 
     @property
     def _backend(self) -> Backend:
@@ -149,42 +153,6 @@ def score_rows(
         # The longest rows come first, so the logged remaining time is an upper bound.
         progress.update(done, fraction=done / len(unique))
     return EncoderOutput(output.logits[positions], output.truncated[positions], output.tokens[positions])
-
-
-def compute_logits(backend: Backend, rows: Sequence[EncodedRow], pad_id: int, batch_tokens: int | None = None) -> np.ndarray:
-    """Return logit₁ − logit₀ per row, float64, shape (n,).
-
-    A row is padded by its own length, whatever the other rows, because the padding changes the rounding of its logit. On a CPU
-    nothing else does in bfloat16 and int8 (measured: docs/log.md).
-
-    `batch_tokens`: padding included; by default the backend's, which may run every row alone.
-    """
-    # Longest first, so that an out-of-memory error comes at once.
-    unique = sorted(set(rows), key=lambda row: (-len(row.ids), row.ids, row.types))
-    lengths = [round_up(len(row.ids), backend.length_multiple) for row in unique]
-    limit = backend.batch_tokens and (batch_tokens or backend.batch_tokens)
-    if not batch_tokens and backend.parallel_batches > 1:
-        share = sum(lengths) // (BATCHES_PER_THREAD * backend.parallel_batches)
-        limit = min(limit, max(MIN_BATCH_TOKENS, share))
-    logits = np.zeros(len(unique))
-
-    def run(batch: slice) -> None:
-        output = backend.run(pad_rows(unique[batch], pad_id, backend.length_multiple))
-        logits[batch] = output[:, 1].astype(float) - output[:, 0]
-
-    batches, start = [], 0
-    for length, count in Counter(lengths).items():
-        size = max(1, limit // length)
-        batches += [slice(i, min(i + size, start + count)) for i in range(start, start + count, size)]
-        start += count
-    if backend.parallel_batches == 1:
-        for batch in batches:
-            run(batch)
-    else:
-        with ThreadPoolExecutor(backend.parallel_batches) as pool:
-            list(pool.map(run, batches))
-    logit_of = dict(zip(unique, logits.tolist(), strict=True))
-    return np.array([logit_of[row] for row in rows], dtype=float)
 
 
 def batch_by_tokens(lengths: Sequence[int], limit: int) -> Iterator[list[int]]:

@@ -26,10 +26,9 @@ from openvino import Node
 from openvino import opset13 as ops
 from safetensors.numpy import save_file
 
-from bert_judge.encoder.backend import INPUT_NAMES, LOGIT_ERRORS, Batch, pad_rows, select_length_multiple
-from bert_judge.encoder.checkpoint import Checkpoint, load
+from bert_judge.encoder.backend import INPUT_NAMES, LOGIT_ERRORS, Batch, compute_logits, pad_rows, select_length_multiple
+from bert_judge.encoder.checkpoint import load
 from bert_judge.encoder.encoding import EncodedRow
-from bert_judge.encoder.inference import compute_logits
 from bert_judge.encoder.judge_folder import CHECKSUMS, write_checksums
 from bert_judge.encoder.weights import (
     INPUTS_FILE,
@@ -174,17 +173,8 @@ class OpenvinoBackend:
         return np.array(result[0])
 
 
-def compile_encoder(checkpoint: Checkpoint, precision: str) -> OpenvinoBackend:
-    """Compile the encoder of a checkpoint, which is not changed. Raises InputError: this kind of model cannot be converted."""
-    if checkpoint.weights is None:
-        # It needs torch.
-        from bert_judge.encoder.conversion import convert
-
-        return convert(checkpoint.model, precision)
-    return _compile(checkpoint.weights, precision)
-
-
-def _compile(weights: EncoderWeights, precision: str) -> OpenvinoBackend:
+def compile_encoder(weights: EncoderWeights, precision: str) -> OpenvinoBackend:
+    """Compile the graph of an encoder, which is not changed."""
     graph = build_graph(weights, precision == "int8")
     is_static = precision == "int8" and weights.input_scales
     outputs, inputs = weights.layers[0].output.weight.values.shape
@@ -227,7 +217,7 @@ def write_input_scales(
     scales = _measure_inputs(checkpoint.weights, rows[::2])
     scaled = replace(checkpoint.weights, input_scales=scales)
     pad_id = cast(int, checkpoint.tokenizer.pad_token_id)
-    exact, rounded = (compute_logits(_compile(scaled, kind), rows[1::2] or rows, pad_id) for kind in ("float32", "int8"))
+    exact, rounded = (compute_logits(compile_encoder(scaled, kind), rows[1::2] or rows, pad_id) for kind in ("float32", "int8"))
     error = float(np.quantile(np.abs(rounded - exact), ERROR_QUANTILE))
     if error <= LOGIT_ERRORS["int8"]:
         with atomic(folder / INPUTS_FILE) as temporary:

@@ -326,8 +326,8 @@ class FineTuning(Generic[Judge]):
         Raises:
             InputError: the base model cannot be loaded, or the training diverges.
         """
-        from bert_judge.candidates.generators.hf import load_model
-        from bert_judge.candidates.tuning import Example, merge_adapter, tune
+        from bert_judge.candidates.generators.hf import load_model, merge_adapter
+        from bert_judge.candidates.tuning import Example, tune
 
         folder, card, tuning = self.context.folder, self.card, self.tuning
         settings = HFModel(generator="hf", model=card.base).model_dump()

@@ -7,9 +7,9 @@ from typing import Any
 
 from bert_judge import __version__, tables
 from bert_judge.assets.prepare import Manifest, load_manifest, make_manifest
-from bert_judge.candidates.generators.hf import load_model
+from bert_judge.candidates.generators.hf import load_model, merge_adapter
 from bert_judge.candidates.generators.tokenization import ENCODING_ERRORS, PromptEncoder
-from bert_judge.candidates.tuning import Example, merge_adapter, tune
+from bert_judge.candidates.tuning import Example, tune
 from bert_judge.config import Tuning
 from bert_judge.judges.model_card import describe_tuning, markdown_table, write_model_card
 from bert_judge.runtime import resume

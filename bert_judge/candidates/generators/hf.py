@@ -108,10 +108,28 @@ def load_model(name: str, settings: Mapping[str, Any], folder: Path, adapter: Pa
     model.generation_config = GenerationConfig(do_sample=False, eos_token_id=sorted(eos_ids) or None, pad_token_id=pad_id)
     max_length = getattr(model.config.get_text_config(), "max_position_embeddings", None)
     if adapter is not None:
-        from bert_judge.candidates.tuning import load_adapter
-
         model = load_adapter(model, adapter)
     return LoadedModel(model.eval(), tokenizer, max_length, eos_ids, pad_id)
+
+
+def merge_adapter(model: Any, dtype: torch.dtype) -> Any:
+    """Merge an adapter, if there is one, in float32, so that small updates are not rounded away one by one; return the model."""
+    # It takes seconds to import.
+    from peft import PeftModel
+
+    merged = model.float().merge_and_unload() if isinstance(model, PeftModel) else model
+    merged.config.use_cache = True
+    return merged.to(dtype).eval()
+
+
+def load_adapter(model: Any, folder: Path) -> Any:
+    """Merge the adapter of a folder into a model. Raises InputError: it belongs to another model, or is broken."""
+    from peft import PeftModel
+
+    try:
+        return merge_adapter(PeftModel.from_pretrained(model, str(folder)), model.dtype)
+    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
+        raise InputError(f"{folder}: not an adapter of its base model: {' '.join(str(error).split())[:300]}") from error
 
 
 def resolve_dtype(setting: str) -> torch.dtype:

@@ -10,8 +10,7 @@ from helpers import tiny_models
 
 from bert_judge.encoder import backend as backend_choice
 from bert_judge.encoder import checkpoint
-from bert_judge.encoder.backend import Backend, BackendChoice, choose_backend
-from bert_judge.encoder.inference import compute_logits
+from bert_judge.encoder.backend import Backend, BackendChoice, choose_backend, compute_logits
 from bert_judge.encoder.torch_model import TorchBackend
 from bert_judge.judges.bert.judge import BERTJudge
 from bert_judge.runtime import hardware

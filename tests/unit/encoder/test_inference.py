@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from bert_judge.assets.prepare import GENERAL_FOLDER
 from bert_judge.encoder import checkpoint
-from bert_judge.encoder.inference import Engine, batch_by_tokens, compute_logits
+from bert_judge.encoder.backend import compute_logits
+from bert_judge.encoder.inference import Engine, batch_by_tokens
 from bert_judge.encoder.torch_model import TorchBackend
 from bert_judge.runtime import hardware
 

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bert_judge.config import Training
-from bert_judge.encoder import inference, trainer
+from bert_judge.encoder import backend, trainer
 from bert_judge.encoder.torch_model import TorchBackend
 from bert_judge.runtime.errors import InputError
 
@@ -43,7 +43,7 @@ def test_fit_learns_and_leaves_the_model_in_eval_mode(tmp_path: Path) -> None:
     loaded, examples = problem(tiny_models.encoder(tmp_path / "backbone"))
     statistics = trainer.fit(loaded, examples, SETTINGS, tmp_path / "work")
     assert statistics["steps"] == 120
-    scores = inference.compute_logits(TorchBackend(loaded.model), examples.rows, loaded.tokenizer.pad_token_id)
+    scores = backend.compute_logits(TorchBackend(loaded.model), examples.rows, loaded.tokenizer.pad_token_id)
     assert [float(score > 0) for score in scores] == examples.labels
     assert not loaded.model.training
 
