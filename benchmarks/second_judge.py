@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from bert_judge.evaluation.audit.second_judge import correct_accuracy
+from bert_judge.evaluation.audit.ppi import correct_accuracy
 from bert_judge.judges.cascade.escalation import is_certain
 from bert_judge.judges.protocol import Row
 from bert_judge.labels.judge_loading import load_judges

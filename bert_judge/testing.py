@@ -44,7 +44,7 @@ def assert_correct(answer: str, *, references: str | Sequence[str], question: st
     named = load_judge(judge) if judge is None or isinstance(judge, str) else NamedJudge(type(judge).__name__, "", judge)
     [label] = label_texts(named, questions=[question], references=[references], candidates=[answer])
     if label.verdict != "correct":
-        parts = {
+        texts = {
             "question": question,
             "answer": answer,
             "references": " | ".join([references] if isinstance(references, str) else references),
@@ -53,7 +53,7 @@ def assert_correct(answer: str, *, references: str | Sequence[str], question: st
             "judge": named.name,
         }
         lines = [
-            f"  {name}: {text if len(text) <= MAX_CHARACTERS else text[:MAX_CHARACTERS] + '…'}" for name, text in parts.items()
+            f"  {name}: {text if len(text) <= MAX_CHARACTERS else text[:MAX_CHARACTERS] + '…'}" for name, text in texts.items()
         ]
         verdict = label.verdict if label.score is None else label.outcome.replace("_", " ")
         raise AssertionError("\n".join([f"the answer is {verdict}", *lines]))

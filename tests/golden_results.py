@@ -28,8 +28,8 @@ import yaml
 from bert_judge import plan, tables, text
 from bert_judge.assets.prepare import GENERAL_FOLDER
 from bert_judge.assets.pretrained import load_tokenizer
+from bert_judge.encoder.encoding import RowTokenizer
 from bert_judge.encoder.judge_folder import JUDGE_FILE, write_checksums
-from bert_judge.encoder.tokenizer import RowTokenizer
 from bert_judge.judges import registry
 from bert_judge.judges.protocol import Label, Row, decided, invalid
 from bert_judge.labels.judge_loading import RULES

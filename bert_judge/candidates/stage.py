@@ -93,9 +93,9 @@ def plan_requests(spec: Mapping[str, Any], task_table: str | Path) -> list[Reque
     requests, samples = [], read_samples(task_table)
     similar = find_similar_answers(samples) if spec["settings"]["generator"] == "simulated" else {}
     for sample_id, sample in samples.items():
-        text, others = prompt(sample, spec["family"], spec["prompt_style"]), similar.get(sample_id, ())
+        text, alternatives = prompt(sample, spec["family"], spec["prompt_style"]), similar.get(sample_id, ())
         attempts = range(spec["settings"].get("attempts", 1))
-        requests += [Request(sample_id, attempt, text, sample, similar=others) for attempt in attempts]
+        requests += [Request(sample_id, attempt, text, sample, similar=alternatives) for attempt in attempts]
     return requests
 
 

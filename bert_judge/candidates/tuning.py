@@ -161,8 +161,8 @@ def collate(batch: Sequence[Example], pad_id: int) -> dict[str, Any]:
         mask[row, : len(example)] = 1
         labels[row, len(example.prompt) : len(example)] = torch.tensor(example.completion)
     # The logits of a token predict the next one.
-    kept = width - shortest + 1
-    return {"input_ids": ids, "attention_mask": mask, "labels": labels[:, -kept:], "logits_to_keep": kept}
+    num_logits = width - shortest + 1
+    return {"input_ids": ids, "attention_mask": mask, "labels": labels[:, -num_logits:], "logits_to_keep": num_logits}
 
 
 if __name__ == "__main__":

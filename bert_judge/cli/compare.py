@@ -63,16 +63,16 @@ class Judged(NamedTuple):
     @property
     def verdict(self) -> str:
         """Of two answers: A, B, tie, inconsistent (it depends on the order) or invalid."""
-        a, *others = self.ranks
-        b = others[0] if others else None
+        a, *rest = self.ranks
+        b = rest[0] if rest else None
         return self.preference or ("invalid" if a is None or b is None else "tie" if a == b else "A" if a < b else "B")
 
     @property
     def ranks(self) -> list[int | None]:
         """The place of each answer, from 1; equally good answers share one, and an answer without a score has none."""
         scores = [result.score for result in self.results]
-        known = [score for score in scores if score is not None]
-        return [None if score is None else 1 + sum(other > score + TIE_MARGIN for other in known) for score in scores]
+        valid_scores = [score for score in scores if score is not None]
+        return [None if score is None else 1 + sum(rival > score + TIE_MARGIN for rival in valid_scores) for score in scores]
 
 
 def compare(
@@ -125,8 +125,8 @@ def _make_reader(
         return JudgeLMReader(opened.path, {}, needs_references)
     if not set(PAIR_COLUMNS) <= set(source.columns):
         return make_reader(opened, source, columns, needs_references=needs_references, is_conversation=is_conversation)[0]
-    others = [name for name in source.columns if name not in PAIR_COLUMNS]
-    detected = column_names.detect_columns(opened.path, others, columns, ("question",), sample=source.sample)
+    extra_columns = [name for name in source.columns if name not in PAIR_COLUMNS]
+    detected = column_names.detect_columns(opened.path, extra_columns, columns, ("question",), sample=source.sample)
 
     def read_pair(record: Record) -> list[Answer]:
         asked, right = (values.get_cell(record, detected.get(role, "")) for role in ("question", "references"))
@@ -180,9 +180,9 @@ def _score_answers(judge: NamedJudge, groups: Sequence[Group], work: Path) -> li
 def _compare_pairs(judge: NamedJudge, groups: Sequence[Group], work: Path) -> list[Judged]:
     """Compare every two answers of a group. The score is the share of the comparisons that an answer won; a tie, and a verdict that
     depends on the order, are half a win for both."""
-    places = [list(combinations(range(len(group.answers)), 2)) for group in groups]
+    positions = [list(combinations(range(len(group.answers)), 2)) for group in groups]
     pairs = [
-        _to_pair(group.answers[a], group.answers[b]) for group, of_group in zip(groups, places, strict=True) for a, b in of_group
+        _to_pair(group.answers[a], group.answers[b]) for group, of_group in zip(groups, positions, strict=True) for a, b in of_group
     ]
     keys = [resume.content_key(program(), judge.origin, pair) for pair in pairs]
 
@@ -192,7 +192,7 @@ def _compare_pairs(judge: NamedJudge, groups: Sequence[Group], work: Path) -> li
 
     comparisons = iter(resume.run_resumable(pairs, keys, compute, work, shard_rows=PAIR_SHARD_ROWS, unit="pairs"))
     judged = []
-    for group, of_group in zip(groups, places, strict=True):
+    for group, of_group in zip(groups, positions, strict=True):
         wins: list[list[float]] = [[] for _ in group.answers]
         last: Mapping[str, Any] = {"verdict": None, "reason": "no other answer"}
         for a, b in of_group:
@@ -251,13 +251,13 @@ def _report(groups: Sequence[Group], judged: Sequence[Judged]) -> None:
     by_model: dict[str, list[tuple[int, float]]] = {}
     for group, each in zip(groups, judged, strict=True):
         for position, (answer, rank, result) in enumerate(zip(group.answers, each.ranks, each.results, strict=True), 1):
-            places = by_model.setdefault(answer.model or f"answer {position}", [])
+            answer_positions = by_model.setdefault(answer.model or f"answer {position}", [])
             if rank is not None and result.score is not None:
-                places.append((rank, result.score))
+                answer_positions.append((rank, result.score))
     table = make_table("model", numbers=("answers", "best, %", "mean rank", "mean score"))
-    for model, places in by_model.items():
-        ranks, scores = np.array(places, float).reshape(-1, 2).T
-        means = (np.mean(ranks), np.mean(scores)) if places else (None, None)
-        best = format_percent(np.mean(ranks == 1)) if places else "–"
-        table.add_row(model, f"{len(places):,}", best, *(format_number(mean, 2) for mean in means))
+    for model, answer_positions in by_model.items():
+        ranks, scores = np.array(answer_positions, float).reshape(-1, 2).T
+        means = (np.mean(ranks), np.mean(scores)) if answer_positions else (None, None)
+        best = format_percent(np.mean(ranks == 1)) if answer_positions else "–"
+        table.add_row(model, f"{len(answer_positions):,}", best, *(format_number(mean, 2) for mean in means))
     console().print(table)

@@ -44,11 +44,11 @@ def training(
         is_judge: the backbone is a judge, which is compared too.
         grades: lowest and highest label, if these are grades.
     """
-    parts = {role: column for role, column in columns.items() if role != "label" or grades is None}
+    row_columns = {role: column for role, column in columns.items() if role != "label" or grades is None}
     aspects = {} if grades is None else {"aspects": {"columns": {"grade": columns["label"]}, "range": list(grades)}}
     start = {START: {"kind": "bert", "checkpoint": block["backbone"]}} if is_judge else {}
     return {
-        "imports": {FILE: {"path": str(file.resolve()), "columns": parts, **aspects}},
+        "imports": {FILE: {"path": str(file.resolve()), "columns": row_columns, **aspects}},
         "models": _imported_models(columns),
         "tasks": {
             "train": [TRAIN],

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from bert_judge.evaluation.audit.certificate import Certificate
 
 MAX_CHARS = 160
-PARTS = ("question", "references", "candidate")
+ROLES = ("question", "references", "candidate")
 HEADINGS = {"attack": "Attacks: called correct, in %", "benign_perturbation": "Benign perturbations: called incorrect, in %"}
 
 
@@ -111,7 +111,7 @@ def _print_attacks(result: AttackTables, folder: Path) -> None:
             table.add_row(theme, family, f"{row['n']:,}", rate, f"{low} to {high}", invalid)
         screen.print(table)
     for row in tables.read(result.examples, tables.ATTACK_EXAMPLES).drop_duplicates("family").to_dict("records"):
-        text, reference = (shorten(part, MAX_CHARS) for part in (row["candidate"], row["references"][0]))
+        text, reference = (shorten(cell, MAX_CHARS) for cell in (row["candidate"], row["references"][0]))
         screen.print(f"{row['family']}: {text!r} for {reference!r} is {row['verdict']} ({row['score']:.2f})")
     screen.print(f"Tables: {folder}")
 
@@ -139,7 +139,7 @@ def certify(
     """
     source = open_rows(file)
     named = options.without_none(question=question, references=references, candidate=candidate, label=label[0] if label else None)
-    detected = column_names.detect_columns(file, source.columns, named, (*PARTS, "label"), with_label=True)
+    detected = column_names.detect_columns(file, source.columns, named, (*ROLES, "label"), with_label=True)
     labels = label or [detected["label"]]
     if missing := [name for name in labels if name not in source.columns]:
         raise InputError(f"{file}: no column {missing[0]!r} for --label; available: {', '.join(map(repr, source.columns))}")
@@ -152,8 +152,8 @@ def certify(
     rates = {} if attacks is None else read_attack_rates(attacks)
     if attacks is not None and loaded.name not in rates:
         raise InputError(f"{attacks}: no attack rates of {loaded.name}; run bert-judge attack, or omit --attacks")
-    log("; ".join(f"{part}: {detected[part]!r}" for part in PARTS) + f"; labels: {', '.join(map(repr, labels))}")
-    columns = {part: column for part, column in detected.items() if part != "label"}
+    log("; ".join(f"{role}: {detected[role]!r}" for role in ROLES) + f"; labels: {', '.join(map(repr, labels))}")
+    columns = {role: column for role, column in detected.items() if role != "label"}
     result = certify_file(
         source,
         columns,
@@ -168,8 +168,8 @@ def certify(
     if card and folder is not None:
         from bert_judge.judges.model_card import markdown_table, set_section
 
-        known = {name: value for name, value in asdict(result).items() if value is not None and value == value}
-        rows = [(name, f"{value:.4g}" if isinstance(value, float) else value) for name, value in known.items()]
+        numbers = {name: value for name, value in asdict(result).items() if value is not None and value == value}
+        rows = [(name, f"{value:.4g}" if isinstance(value, float) else value) for name, value in numbers.items()]
         set_section(folder, "Certificate", f"On {file.name}: {result.sentence()}.\n\n{markdown_table(('measure', 'value'), rows)}")
         echo(f"{folder / 'README.md'}: section Certificate")
     if not result.passed:

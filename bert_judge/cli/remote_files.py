@@ -58,8 +58,8 @@ def use_copies(
         local = folder / "input" / file.name
         if not local.exists():
             log(f"{source}: copied to {local}")
-            with _name_errors(source), atomic(local) as part:
-                remote.get_file(path, str(part))
+            with _name_errors(source), atomic(local) as partial_file:
+                remote.get_file(path, str(partial_file))
         file = local
     result = folder / output.name if target else output
     if not (target and result.exists()):

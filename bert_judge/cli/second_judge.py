@@ -186,10 +186,10 @@ def report_second_judge(judges: Sequence[NamedJudge], error_rate: float = 0.0) -
 
 def _report_check(rows: pd.DataFrame, first: str, second: str, error_rate: float) -> None:
     """Print the agreement on the certain answers that the second judge saw, and the accuracies corrected with its verdicts."""
-    from bert_judge.evaluation.audit.second_judge import agreement, correct_accuracy
+    from bert_judge.evaluation.audit.ppi import correct_accuracy, second_judge_agreement
     from bert_judge.statistics.intervals import proportion
 
-    equal, questions = agreement(rows)
+    equal, questions = second_judge_agreement(rows)
     share = proportion(equal, questions)
     interval = format_interval(share.low, share.high)
     echo(f"{first} and {second} agree on {format_percent(share.value)}% {interval} of {len(equal):,} certain answers")

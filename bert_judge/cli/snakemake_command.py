@@ -63,9 +63,9 @@ def snakemake_command(
 
 def _check_profile(profile: str, profiles: Path) -> None:
     """Refuse a profile that does not exist, or whose executor is not installed."""
-    folder = next((place for place in (Path(profile), Path("profiles", profile), profiles / profile) if place.is_dir()), None)
+    folder = next((path for path in (Path(profile), Path("profiles", profile), profiles / profile) if path.is_dir()), None)
     if folder is None:
-        names = ", ".join(sorted(place.name for place in profiles.iterdir()))
+        names = ", ".join(sorted(path.name for path in profiles.iterdir()))
         raise InputError(f"{profile}: no such profile; name a folder with a config.yaml, or one of bert-judge: {names}")
     settings = config_files.merge([folder / "config.yaml"])
     if executor := settings.get("executor"):
@@ -83,7 +83,7 @@ def check_lock(folder: Path) -> None:
     import psutil
 
     for process in psutil.process_iter(["cwd", "cmdline"]):
-        if process.info["cwd"] == str(folder.resolve()) and any("snakemake" in part for part in process.info["cmdline"] or ()):
+        if process.info["cwd"] == str(folder.resolve()) and any("snakemake" in word for word in process.info["cmdline"] or ()):
             raise InputError(
                 f"{folder.resolve()}: another run (process {process.pid}) is at work in this folder; wait for it to end, "
                 f"stop it with kill {process.pid}, or name another folder with --directory"

@@ -71,10 +71,10 @@ def _describe_ranges(standings: pd.DataFrame) -> list[str]:
 
 
 def _select_judges(standings: pd.DataFrame, path: Path, judges: Sequence[str]) -> pd.DataFrame:
-    known = list(dict.fromkeys(standings["judge"]))
+    judge_names = list(dict.fromkeys(standings["judge"]))
     for judge in judges:
-        if judge not in known:
-            raise InputError(f"{path}: no judge {judge!r} in it; {suggest(judge, known)}")
+        if judge not in judge_names:
+            raise InputError(f"{path}: no judge {judge!r} in it; {suggest(judge, judge_names)}")
     return standings[standings["judge"].isin(judges)] if judges else standings
 
 

@@ -135,10 +135,10 @@ def train(
             echo(table)
             _publish(folder, output, work, problem, force)
         elif recalibrate:
-            seen = stages.is_seen(rows, start)
-            if seen.any():
-                log(f"{file}: {seen.sum():,} of {len(rows):,} labelled answers were used to train {start}, and are left out")
-            folder, metrics = stages.recalibrate(raw, name, rows[~seen], work)
+            is_seen = stages.is_seen(rows, start)
+            if is_seen.any():
+                log(f"{file}: {is_seen.sum():,} of {len(rows):,} labelled answers were used to train {start}, and are left out")
+            folder, metrics = stages.recalibrate(raw, name, rows[~is_seen], work)
             echo(_describe_recalibration(metrics))
             _publish(folder, output, work, None, force)
         else:

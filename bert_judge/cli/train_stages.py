@@ -113,18 +113,18 @@ def train_on_pairs(raw: Mapping[str, Any], judge: str, work: Path) -> tuple[Path
     from bert_judge.judges.pairwise.train import labelled_pairs, measure, to_pairs
 
     planned, file = plan.build_plan(raw), plan.build_plan(raw).import_path(FILE)
-    parts = {name: work / f"{name}.parquet" for name in (TRAIN, TEST)}
-    for name, path in parts.items():
+    split_files = {name: work / f"{name}.parquet" for name in (TRAIN, TEST)}
+    for name, path in split_files.items():
         import_pairs(planned.pairs_spec(name, "imported"), file, path)
-    test = labelled_pairs(tables.read(parts[TEST], tables.PAIRS))
+    test = labelled_pairs(tables.read(split_files[TEST], tables.PAIRS))
     if len(test) < MIN_TEST_ANSWERS:
         raise InputError(f"{file}: {len(test)} held-out pairs are too few to measure a judge; label more, or raise --test")
     spec, start = planned.training_spec(judge), work / "start.json"
     prepare(planned.assets[f"judge-{judge}"], start)
-    rows = tables.fingerprint(tables.read(parts[TRAIN], tables.PAIRS))
+    rows = tables.fingerprint(tables.read(split_files[TRAIN], tables.PAIRS))
     folder = work / "judges" / resume.content_key(tables.canonical(spec), load_manifest(start).revision, rows)
     if not registry.is_trained_judge(folder):
-        inputs = {"pairs": [parts[TRAIN]], "backbone": start}
+        inputs = {"pairs": [split_files[TRAIN]], "backbone": start}
         registry.train_judge(TrainingContext(spec, inputs, folder, work / "training"))
     context = LoadContext(planned.preferences_spec(judge, TEST), {"checkpoint": str(folder / "judge.json")}, {})
     judges = {judge: planned.kind_of(judge).load(context), LONGER: PairRuleJudge(LONGER)}
@@ -230,8 +230,8 @@ class _Run(FileRun):
         if task == TEST:
             for path in self.paths("answers", task):
                 answers = tables.read(path, tables.CANDIDATES)
-                if (seen := is_seen(answers, self.start)).any():
-                    tables.write(answers[~seen], path, tables.CANDIDATES, json.loads(tables.provenance(path)["spec"]))
+                if (is_trained_on := is_seen(answers, self.start)).any():
+                    tables.write(answers[~is_trained_on], path, tables.CANDIDATES, json.loads(tables.provenance(path)["spec"]))
         self.label(LABELS, task, {"source": str(self.file)})
 
     def label(self, name: str, task: str, inputs: Mapping[str, str]) -> None:
@@ -242,7 +242,7 @@ class _Run(FileRun):
     def train_judge(self) -> Path:
         """Train the judge, unless an earlier call has, and return its folder."""
         train_rows, validation_rows, weak_rows, summary = (self.work / name for name in registry.DATASET_FILES)
-        parts, backbone = [train_rows, validation_rows, weak_rows], self.work / "backbone.json"
+        row_files, backbone = [train_rows, validation_rows, weak_rows], self.work / "backbone.json"
         answers, labels = self.paths("answers", TRAIN), self.paths(LABELS, TRAIN)
         build_dataset(
             self.plan.dataset_spec(FILE),
@@ -253,13 +253,13 @@ class _Run(FileRun):
             validation_weak=weak_rows,
             summary=summary,
         )
-        check_overlap(self.plan.overlap_spec(FILE, TEST), parts, {TEST: self.path("task", TEST)}, self.work / "overlap.json")
+        check_overlap(self.plan.overlap_spec(FILE, TEST), row_files, {TEST: self.path("task", TEST)}, self.work / "overlap.json")
         prepare(self.plan.assets[f"judge-{self.judge}"], backbone)
         spec = self.plan.training_spec(self.judge)
-        rows = (tables.fingerprint(tables.read(part, tables.DATASET)) for part in parts)
+        rows = (tables.fingerprint(tables.read(file, tables.DATASET)) for file in row_files)
         folder = self.work / "judges" / resume.content_key(tables.canonical(spec), load_manifest(backbone).revision, *rows)
         if not registry.is_trained_judge(folder):
-            inputs = {path.stem: path for path in (*parts, summary, backbone)}
+            inputs = {path.stem: path for path in (*row_files, summary, backbone)}
             registry.train_judge(TrainingContext(spec, inputs, folder, self.work / "training"))
         return folder
 

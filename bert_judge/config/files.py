@@ -153,7 +153,7 @@ def _expanded_size(node: yaml.Node, sizes: dict[int, int]) -> int:
     if isinstance(node, yaml.ScalarNode):
         return 1
     if id(node) not in sizes:
-        children = node.value if isinstance(node, yaml.SequenceNode) else [part for pair in node.value for part in pair]
+        children = node.value if isinstance(node, yaml.SequenceNode) else [member for pair in node.value for member in pair]
         sizes[id(node)] = 1 + sum(_expanded_size(child, sizes) for child in children)
     return sizes[id(node)]
 

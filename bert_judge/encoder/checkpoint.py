@@ -22,9 +22,8 @@ from scipy.special import expit, logit
 
 from bert_judge import __version__, tables
 from bert_judge.config import Input
-from bert_judge.encoder.encoding import TAGS, RowEncoder
+from bert_judge.encoder.encoding import TAGS, TOKENIZER_FILE, RowEncoder, RowTokenizer, copy_files
 from bert_judge.encoder.judge_folder import JUDGE_FILE, TREES_FILE, check_folder
-from bert_judge.encoder.tokenizer import FILE, RowTokenizer, copy_files
 from bert_judge.encoder.weights import INPUTS_FILE, WEIGHTS_FILE, EncoderWeights, read_weights
 from bert_judge.runtime.errors import InputError
 from bert_judge.text import TEXT_VERSION
@@ -212,7 +211,7 @@ def load(folder: str | Path, settings: Input | None = None, seed: int = 0) -> Ch
         raise InputError(f"{folder}: no judge and no backbone: config.json is missing")
     check_folder(folder)
     is_judge = (folder / JUDGE_FILE).is_file()
-    tokenizer = RowTokenizer.read(folder) if is_judge and (folder / FILE).is_file() else _load_tokenizer(folder)
+    tokenizer = RowTokenizer.read(folder) if is_judge and (folder / TOKENIZER_FILE).is_file() else _load_tokenizer(folder)
     if tokenizer.pad_token_id is None:
         raise InputError(f"{folder}: its tokenizer has no padding token; name one as pad_token in tokenizer_config.json")
     metadata = _read_metadata(folder, tokenizer)
@@ -223,7 +222,7 @@ def load(folder: str | Path, settings: Input | None = None, seed: int = 0) -> Ch
     if metadata.text_version != TEXT_VERSION:
         log.warning(
             "%s: trained with version %d of the rules about texts, but this program has version %d; retrain it, or run "
-            "bert-judge train FILE --recalibrate --from %s",
+            "bert-judge train TOKENIZER_FILE --recalibrate --from %s",
             *(folder, metadata.text_version, TEXT_VERSION, folder),
         )
     if metadata.input.format == "tags":

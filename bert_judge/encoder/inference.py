@@ -185,10 +185,10 @@ def _encode_ahead(
         questions, candidates, references = zip(*(rows[i] for i in chunk), strict=True)
         return chunk, encoder.encode(questions, candidates, references)
 
-    first, *others = batch_by_tokens(lengths, chunk_characters)
+    first, *rest = batch_by_tokens(lengths, chunk_characters)
     with ThreadPoolExecutor(1) as pool:
         pending = pool.submit(encode, first)
-        for chunk in others:
+        for chunk in rest:
             following = pool.submit(encode, chunk)
             yield pending.result()
             pending = following

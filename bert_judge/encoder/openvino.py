@@ -95,15 +95,15 @@ class _Builder:
             return rows
         return ops.multiply(ops.convert(rows, "f32"), ops.gather(ops.constant(matrix.scale), ids, _integer(0)))
 
-    def _project(self, states: Node, layer: int, *parts: str) -> list[Node]:
+    def _project(self, states: Node, layer: int, *projections: str) -> list[Node]:
         """Apply the parts of a layer that read the same states, rounded to multiples of 1/127 of their channel's scale."""
-        name = input_name(layer, parts[0])
+        name = input_name(layer, projections[0])
         self.inputs[name] = states
         scale = self.scales.get(name)
         if scale is not None:
             limits = [ops.constant(np.float32(limit)) for limit in (-(MAX_INTEGER + 1) / MAX_INTEGER, 1.0)]
             states = ops.fake_quantize(ops.multiply(states, ops.constant(1 / scale)), *limits, *limits, 2 * MAX_INTEGER + 2)
-        return [self._linear(states, getattr(self.weights.layers[layer], part), scale) for part in parts]
+        return [self._linear(states, getattr(self.weights.layers[layer], projection), scale) for projection in projections]
 
     def _linear(self, states: Node, layer: Linear, input_scale: Floats | None = None) -> Node:
         if self.is_dynamic or input_scale is not None:

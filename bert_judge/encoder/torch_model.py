@@ -24,8 +24,7 @@ from bert_judge.encoder.backend import (
     pad_rows,
     select_length_multiple,
 )
-from bert_judge.encoder.encoding import EncodedRow
-from bert_judge.encoder.tokenizer import RowTokenizer
+from bert_judge.encoder.encoding import EncodedRow, RowTokenizer
 from bert_judge.encoder.weights import SCALE, WEIGHTS_FILE, Matrix
 from bert_judge.runtime.errors import InputError
 

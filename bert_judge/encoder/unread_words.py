@@ -40,10 +40,10 @@ class ReadText:
     share_lost: float = 0.0
     words: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
-    def confuses(self, other: ReadText) -> bool:
+    def confuses(self, second: ReadText) -> bool:
         """Return whether the tokenizer reads a word of this text, which the other text lacks, as another word of that text."""
-        additional = {tokens for word, tokens in other.words.items() if word not in self.words}
-        return any(tokens in additional for word, tokens in self.words.items() if word not in other.words)
+        additional = {tokens for word, tokens in second.words.items() if word not in self.words}
+        return any(tokens in additional for word, tokens in self.words.items() if word not in second.words)
 
 
 _READ = ReadText()

@@ -112,13 +112,13 @@ class EncoderWeights:
     @property
     def num_parameters(self) -> int:
         """Number of weights without the vectors, which are few."""
-        layers = [part.weight for layer in self.layers for part in layer if isinstance(part, Linear)]
+        layers = [component.weight for layer in self.layers for component in layer if isinstance(component, Linear)]
         return sum(matrix.values.size for matrix in (self.words, self.positions, *layers, self.dense.weight))
 
 
-def input_name(layer: int, part: str) -> str:
+def input_name(layer: int, component: str) -> str:
     """Return the name of the inputs of a part of a layer in `INPUTS_FILE`."""
-    return f"layer.{layer}.{part}.inputs"
+    return f"layer.{layer}.{component}.inputs"
 
 
 def read_weights(folder: Path) -> EncoderWeights | None:
@@ -178,7 +178,7 @@ class _Reader:
         )
 
     def _layer(self, name: str, width: int, inner: int) -> Layer:
-        query, key, value = (self._linear(f"{name}.attention.self.{part}", width, width) for part in ("query", "key", "value"))
+        query, key, value = (self._linear(f"{name}.attention.self.{layer}", width, width) for layer in ("query", "key", "value"))
         return Layer(
             query,
             key,
@@ -191,9 +191,9 @@ class _Reader:
         )
 
     def _input_scales(self, layers: int, width: int, inner: int) -> Iterator[tuple[str, Floats]]:
-        for i, part in itertools.product(range(layers if LOGIT_ERROR in self.tensors else 0), SCALED_PARTS):
-            values = self._take(input_name(i, part), inner if part == "output" else width)
-            yield input_name(i, part), np.maximum(values, np.finfo(np.float32).tiny)
+        for i, component in itertools.product(range(layers if LOGIT_ERROR in self.tensors else 0), SCALED_PARTS):
+            values = self._take(input_name(i, component), inner if component == "output" else width)
+            yield input_name(i, component), np.maximum(values, np.finfo(np.float32).tiny)
 
     def _linear(self, name: str, outputs: int, inputs: int) -> Linear:
         return Linear(self._matrix(f"{name}.weight", outputs, inputs), self._take(f"{name}.bias", outputs))
@@ -210,8 +210,8 @@ class _Reader:
         tensor = self.tensors.get(name)
         if tensor is None or tensor.shape != shape:
             size, actual = (0, "is missing") if tensor is None else (tensor.size, f"has the shape {tensor.shape}")
-            other = "a larger model" if size < math.prod(shape) else "another model"
-            raise ValueError(f"{name!r} {actual}, and config.json describes {other}; download or train it again")
+            description = "a larger model" if size < math.prod(shape) else "another model"
+            raise ValueError(f"{name!r} {actual}, and config.json describes {description}; download or train it again")
         if tensor.dtype != dtype:
             raise ValueError(f"{name!r} has the type {tensor.dtype} instead of {np.dtype(dtype)}")
         if not np.isfinite(tensor).all():

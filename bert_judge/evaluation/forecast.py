@@ -120,12 +120,12 @@ def _estimate_rates(model: LocalModel | OpenAIModel, prompt_tokens: float, compl
 
 def _estimate_judge_rates(block: JudgeConfig) -> Rates:
     """Estimate the tokens and the time of a judge: a prompted language model, or an encoder."""
-    read = QUESTION_TOKENS + ANSWER_TOKENS
+    num_read = QUESTION_TOKENS + ANSWER_TOKENS
     if isinstance(model := getattr(block, "model", None), LocalModel | OpenAIModel):
-        return _estimate_rates(model, INSTRUCTION_TOKENS + read, FREE_REPLY_TOKENS)
+        return _estimate_rates(model, INSTRUCTION_TOKENS + num_read, FREE_REPLY_TOKENS)
     encoder = getattr(block, "checkpoint", None) or getattr(block, "backbone", None)
     parameters = _num_parameters(encoder) if isinstance(encoder, str) else None
-    return Rates(seconds=2 * parameters * read / ENCODER_RATE, estimated=True) if parameters else Rates()
+    return Rates(seconds=2 * parameters * num_read / ENCODER_RATE, estimated=True) if parameters else Rates()
 
 
 def _num_parameters(name: str) -> float | None:

@@ -167,7 +167,7 @@ def _compare_pairs(matrix: AnswerMatrix, correct: Floats, uncertain: Floats, ans
 
 
 def _difference_range(
-    correct: Floats, uncertain: Floats, both_answered: Floats, model: np.intp, others: NDArray[np.intp]
+    correct: Floats, uncertain: Floats, both_answered: Floats, model: np.intp, rivals: NDArray[np.intp]
 ) -> tuple[Floats, Floats]:
     """Return the lowest and highest difference of a model and each other one if uncertain verdicts may be wrong, shape (others,).
 
@@ -176,10 +176,10 @@ def _difference_range(
     counts = both_answered.sum(axis=0)
     low, high = correct * (1 - uncertain), np.maximum(correct, uncertain)
     lowest, highest = (
-        ratio(((first[:, [model]] - second[:, others]) * both_answered).sum(axis=0), counts)
+        ratio(((first[:, [model]] - second[:, rivals]) * both_answered).sum(axis=0), counts)
         for first, second in ((low, high), (high, low))
     )
-    shares = [ratio((uncertain[:, columns] * both_answered).sum(axis=0), counts) for columns in ([model], others)]
+    shares = [ratio((uncertain[:, columns] * both_answered).sum(axis=0), counts) for columns in ([model], rivals)]
     is_open = np.maximum(*shares) > MAX_UNCERTAIN
     return np.where(is_open, lowest, np.nan), np.where(is_open, highest, np.nan)
 

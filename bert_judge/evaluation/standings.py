@@ -159,7 +159,7 @@ def _find_control(students: Mapping[str, Mapping[str, Any]], name: str) -> str |
     """Return the student of the same recipe and size with randomly chosen answers; None if there is none or it is `name`."""
     twin = {**students[name], "chooser": "random"}
     controls = (
-        other for other, settings in students.items() if all(settings[key] == twin[key] for key in ("chooser", "recipe", "keep"))
+        student for student, settings in students.items() if all(settings[k] == twin[k] for k in ("chooser", "recipe", "keep"))
     )
     return None if students[name]["chooser"] == "random" else next(controls, None)
 

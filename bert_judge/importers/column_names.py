@@ -70,13 +70,13 @@ class _Table:
 
     def doubt(self, role: str, columns: Sequence[str]) -> InputError:
         """Return the error for a role that several columns may have."""
-        places = " or ".join(map(self.describe, columns))
-        return InputError(f"{self.path}: the {role} may be in the column {places}; {self.remedy(role)}")
+        descriptions = " or ".join(map(self.describe, columns))
+        return InputError(f"{self.path}: the {role} may be in the column {descriptions}; {self.remedy(role)}")
 
-    def prefer(self, role: str, column: str, others: Sequence[str], reason: str = "") -> None:
+    def prefer(self, role: str, column: str, alternatives: Sequence[str], reason: str = "") -> None:
         """Remember to say which of several columns was taken."""
-        if others:
-            self.notices[f"{self.path}: the {role} is {column!r}, not {' or '.join(map(repr, others))}{reason}"] = None
+        if alternatives:
+            self.notices[f"{self.path}: the {role} is {column!r}, not {' or '.join(map(repr, alternatives))}{reason}"] = None
 
 
 def column_option(role: str) -> str:
@@ -172,7 +172,7 @@ def _holds_aliases(table: _Table, name: str) -> bool:
 def _match_names(table: _Table) -> dict[str, str]:
     """Return the user's columns, and those of the others whose name is that of a role."""
     columns, matched = table.columns, dict(table.user_columns)
-    others = [name for name in columns if name not in matched.values()]
+    unmatched = [name for name in columns if name not in matched.values()]
     for role, names in vocabulary()["names"].items():
         if role in matched or (role in ("label", "rationale") and not table.with_label):
             continue
@@ -180,7 +180,7 @@ def _match_names(table: _Table) -> dict[str, str]:
         if role == "question" and named.keys() == {"instruction", "input"}:
             matched |= {"question": named["instruction"], "input": named["input"]}
             continue
-        matching = _matching_columns(table, role, others, matched) or _matching_columns(table, role, columns, matched)
+        matching = _matching_columns(table, role, unmatched, matched) or _matching_columns(table, role, columns, matched)
         if len(matching) > 1 and role in OPTIONAL:
             matching.sort(
                 key=lambda name: (names.index(normalize(name)) if normalize(name) in names else len(names), name.count("."))
@@ -192,7 +192,7 @@ def _match_names(table: _Table) -> dict[str, str]:
         if role == "references" and column and column.casefold().endswith("label") and any(map(is_ambiguous, columns)):
             # A label next to an answer may be an annotator's verdict.
             column = None if are_verdicts(table.cells(column)) else column
-        if column and (role != "rationale" or column in others):
+        if column and (role != "rationale" or column in unmatched):
             matched[role] = column
     return matched
 
@@ -220,8 +220,8 @@ def _matching_columns(table: _Table, role: str, columns: Sequence[str], matched:
     if role in ("question", *REQUIRED):
         groups.append([name for name in columns if normalize(name).removesuffix("_text") in names])
     if role == "candidate":
-        whole = [[name for name in group if normalize(name) not in vocabulary()["extracted"]] for group in groups]
-        groups = [*whole, *groups]
+        full_texts = [[name for name in group if normalize(name) not in vocabulary()["extracted"]] for group in groups]
+        groups = [*full_texts, *groups]
     if role == "references":
         groups.append(examples)
     matching = next(filter(None, groups), [])
@@ -236,10 +236,10 @@ def _drop_grades(table: _Table, columns: Sequence[str], matched: Mapping[str, st
         return list(columns)
     named = [name for name in columns if has_usual_name(name, "candidate") or has_role_words(name, "candidate")]
     graded = [name for name in named if are_grades(table.cells(name))]
-    others = [name for name in named if name not in graded]
-    others += [name for name in table.columns if is_ambiguous(name) and name not in matched.values()]
-    if graded and others:
-        table.prefer("candidate", others[0], graded, ", which holds grades")
+    alternatives = [name for name in named if name not in graded]
+    alternatives += [name for name in table.columns if is_ambiguous(name) and name not in matched.values()]
+    if graded and alternatives:
+        table.prefer("candidate", alternatives[0], graded, ", which holds grades")
         return [name for name in columns if name not in graded]
     return [name for name in columns if name not in graded or split_words(name)[-1] not in ("label", "value")]
 
@@ -322,8 +322,8 @@ def _check_conflicts(table: _Table, detected: Mapping[str, str]) -> None:
         roles = {name for name in detected if detected[name] == column}
         is_conversation = has_usual_name(column, "candidate", "fallback") and roles == {"question", "candidate"}
         if len(roles) > 1 and not is_conversation:
-            other = next(name for name in detected if name in roles - {role})
-            raise InputError(f"{table.path}: the column {column!r} cannot hold both {role} and {other}; {table.remedy(role)}")
+            second_role = next(name for name in detected if name in roles - {role})
+            raise InputError(f"{table.path}: the column {column!r} cannot hold both {role} and {second_role}; {table.remedy(role)}")
 
 
 def are_marked(cells: Sequence[Any]) -> bool:

@@ -87,9 +87,9 @@ class JoiningReader:
         self.rows = _rows_by_key(companion, other_key, with_column)
         self._read_row = make_column_reader(self.columns | {"question": "question", "references": "references"})
         joined = [(self._question_of(record), self.find_companion(record)) for record in sample]
-        questions = [(own, row["question"].partition("\n")[0]) for own, row in joined if own and row and row["question"]]
+        questions = [(text, row["question"].partition("\n")[0]) for text, row in joined if text and row and row["question"]]
         # A prompt contains the question.
-        if questions and not any(other in own or own in other for own, other in questions):
+        if questions and not any(first in second or second in first for first, second in questions):
             raise InputError(
                 f"{references}: has other questions under the ids of {path}, e.g. {questions[0][1]!r:.80}; give their file"
             )
@@ -129,8 +129,8 @@ def _find_keys(source: RowFile, companion: RowFile, with_role: Collection[str]) 
     if shared := next(filter(ids.get, own_ids), None):
         return own_ids[shared], ids[shared]
     names = {column_names.normalize(name): name for name in companion.columns if name not in with_role}
-    pairs = [(own, other) for own in source.columns if own not in with_role and (other := names.get(column_names.normalize(own)))]
-    joining = [(own, other) for own, other in pairs if _are_keys(_keys_in(source, own), _keys_in(companion, other))]
+    pairs = [(key, match) for key in source.columns if key not in with_role and (match := names.get(column_names.normalize(key)))]
+    joining = [(key, match) for key, match in pairs if _are_keys(_keys_in(source, key), _keys_in(companion, match))]
     if named := [pair for pair in joining if _KEY_WORDS.intersection(column_names.normalize(pair[0]).split("_"))]:
         joining = named
     if len(joining) == 1:
@@ -143,8 +143,8 @@ def _keys_in(source: RowFile, column: str) -> list[str]:
     return [_parse_key(cell) for cell in cells] if all(isinstance(cell, str | int) for cell in cells) else []
 
 
-def _are_keys(own: Sequence[str], others: Sequence[str]) -> bool:
-    return bool(own) and len(set(others)) == len(others) and not set(own).isdisjoint(others)
+def _are_keys(keys: Sequence[str], companion_keys: Sequence[str]) -> bool:
+    return bool(keys) and len(set(companion_keys)) == len(companion_keys) and not set(keys).isdisjoint(companion_keys)
 
 
 def _detect_reference_columns(source: RowFile) -> dict[str, str]:

@@ -108,7 +108,7 @@ NO_COMPANIONS = CompanionFiles()
 ANSWER_COLUMNS = list(Answer.__dataclass_fields__)
 PLAIN_COLUMNS = {name: name for name in ("question", "references", "candidate", "model", "task", "label")}
 # A place in a list, also from its end.
-_PLACE = re.compile(r"-?\d+")
+_INDEX = re.compile(r"-?\d+")
 _DEFINITIONS: Mapping[str, Mapping[str, Any]] = read_yaml(Path(__file__).with_name("frameworks.yaml"))
 
 
@@ -141,7 +141,7 @@ class MapReader:
         return [replace(answer, attempt=first + answer.attempt) for answer in answers]
 
     def _find(self, record: Record, role: str) -> Any:
-        paths = ([int(step) if _PLACE.fullmatch(step) else step for step in path.split(".")] for path in self.map.get(role, ()))
+        paths = ([int(step) if _INDEX.fullmatch(step) else step for step in path.split(".")] for path in self.map.get(role, ()))
         return next((value for path in paths if (value := get_path(record, *path)) is not None), None)
 
 
@@ -245,8 +245,8 @@ class AnswerFile:
         if not kind.is_annotatable or self.source is None:
             return False
         sample = islice(kind.records(self.path, NO_COMPANIONS), CHUNK_ROWS)
-        places = [place for place, _ in read_answers(kind.make_reader(self.path, NO_COMPANIONS), sample, ImportStats())]
-        if has_repeats := len(set(places)) < len(places):
+        positions = [position for position, _ in read_answers(kind.make_reader(self.path, NO_COMPANIONS), sample, ImportStats())]
+        if has_repeats := len(set(positions)) < len(positions):
             log_once(log, f"{self.path}: rows have several answers; the output has a row per answer")
         return not has_repeats
 

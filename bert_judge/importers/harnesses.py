@@ -78,10 +78,10 @@ class LMEvalReader:
             return question, _references(target, fields)
         if number is None or str(number) in options.labels:
             return apply_options(question, target, options)
-        place = self._place_of_number(number, options.texts, fields)
-        if place is None:
+        position = self._place_of_number(number, options.texts, fields)
+        if position is None:
             return add_options(question, options.texts), [str(target)]
-        return letter_options(question, options.texts, [place], together=True)
+        return letter_options(question, options.texts, [position], together=True)
 
     def _parse_target(self, target: Any, fields: Mapping[str, Any]) -> Any:
         """Return a target as it was before the harness wrote it as a text: a list or object, a truth value, or a text.

@@ -156,9 +156,9 @@ def _split_turns(record: Record, needs_references: bool = True) -> Iterator[tupl
     else:
         roles = [values.message_role(message) for message in messages]
         pairs = [
-            places
-            for places in pairwise(range(len(roles)))
-            if [roles[place] for place in places] == [values.USER, values.ASSISTANT]
+            positions
+            for positions in pairwise(range(len(roles)))
+            if [roles[position] for position in positions] == [values.USER, values.ASSISTANT]
         ]
         questions, answers = [messages[user] for user, _ in pairs], [messages[assistant] for _, assistant in pairs]
     references = _find_references(record) or ([] if needs_references else [None] * len(questions or []))

@@ -45,12 +45,12 @@ def grader_columns(columns: Sequence[str], sample: Sequence[Record]) -> list[str
     folders = vocabulary()["folders"]
     of_rows = {*folders["row"], *folders["input"], *folders["candidate"], *folders["metadata"]}
 
-    def is_grader(place: str, names: Sequence[str]) -> bool:
+    def is_grader(path: str, names: Sequence[str]) -> bool:
         holds_answer = any(is_ambiguous(name) or has_usual_name(name, "candidate") for name in names)
-        labels = [] if holds_answer or normalize(place) in of_rows else _label_columns(names, {})
+        labels = [] if holds_answer or normalize(path) in of_rows else _label_columns(names, {})
         return is_in_grader(names[0]) or any(are_verdicts([get_cell(row, name) for row in sample]) for name in labels)
 
-    return [name for place, names in members.items() if is_grader(place, names) for name in names]
+    return [name for member, names in members.items() if is_grader(member, names) for name in names]
 
 
 def unread_labels(columns: Sequence[str], detected: Mapping[str, str], sample: Sequence[Record]) -> list[tuple[str, Any]]:

@@ -22,9 +22,9 @@ RESULT_KEYS = frozenset({"vars", "response", "provider"})
 # Where a document has its results, by version.
 RESULTS = ("results.results", "results")
 # Assertions whose value is the whole answer, one of several, or a part; a rubric or a program is no reference.
-WHOLE = ("equals", "similar", "factuality", "model-graded-factuality")
+EQUAL_TO = ("equals", "similar", "factuality", "model-graded-factuality")
 ANY_OF = ("contains-any", "icontains-any")
-PARTS = ("contains", "icontains", "starts-with", "contains-all", "icontains-all")
+CONTAINING = ("contains", "icontains", "starts-with", "contains-all", "icontains-all")
 _VARIABLE = re.compile(r"\{\{\s*(?:vars\.)?(\w+)\s*\}\}")
 # The header of answers in a table, "[provider] prompt", and the columns that promptfoo 0.123 writes behind each.
 _HEADER = re.compile(r"\[([^\]]+)\] ?(.*)", re.DOTALL)
@@ -82,21 +82,21 @@ def _flatten(assertions: Sequence[Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _find_references(assertions: Sequence[Mapping[str, Any]], variables: Mapping[str, Any]) -> list[str]:
-    whole: list[str] = []
+    equal_texts: list[str] = []
     alternatives: list[str] = []
-    parts: list[str] = []
+    listed_texts: list[str] = []
     for assertion in assertions:
         kind, value = assertion.get("type"), assertion.get("value")
         if kind == "regex" and (words := _WORDS.fullmatch(str(value))):
             kind, value = "contains-any", words[1].split("|")
         if isinstance(value, str) and kind in ANY_OF:
             value = value.split(",")
-        texts = [_render(member, variables) for member in (value if isinstance(value, list) and kind not in WHOLE else [value])]
+        texts = [_render(member, variables) for member in (value if isinstance(value, list) and kind not in EQUAL_TO else [value])]
         # A template that is unknown here, or a file.
         texts = [text for text in texts if text and "{{" not in text and not text.startswith("file://")]
-        group = whole if kind in WHOLE else alternatives if kind in ANY_OF else parts if kind in PARTS else []
+        group = equal_texts if kind in EQUAL_TO else alternatives if kind in ANY_OF else listed_texts if kind in CONTAINING else []
         group += texts
-    return whole or alternatives or ([", ".join(parts)] if parts else [])
+    return equal_texts or alternatives or ([", ".join(listed_texts)] if listed_texts else [])
 
 
 def _render(value: Any, variables: Mapping[str, Any]) -> str:
@@ -120,17 +120,17 @@ def is_table(columns: Sequence[str]) -> bool:
 
 def _answer_places(columns: Sequence[str]) -> list[int]:
     size = len(GRADE_COLUMNS)
-    return [place - 1 for place in range(1, len(columns)) if tuple(columns[place : place + size]) == GRADE_COLUMNS]
+    return [position - 1 for position in range(1, len(columns)) if tuple(columns[position : position + size]) == GRADE_COLUMNS]
 
 
 def read_table(path: Path) -> Iterator[LocatedRecord]:
     """Yield location, and variables, answer and its grade, of each answer in a table, whose columns repeat for each provider."""
     for chunk in open_rows(path, allow_duplicates=True).chunks():
-        places = _answer_places(chunk.header)
+        positions = _answer_places(chunk.header)
         for location, cells in zip(chunk.locations, chunk.raw, strict=True):
             row = [*zip(chunk.header, cells, strict=True)]
-            for place in places:
-                yield location, dict(row[: places[0]]) | dict(row[place : place + len(GRADE_COLUMNS) + 1])
+            for position in positions:
+                yield location, dict(row[: positions[0]]) | dict(row[position : position + len(GRADE_COLUMNS) + 1])
 
 
 class TableReader:

@@ -113,7 +113,7 @@ def _find_verdict(scores: Any) -> float | None:
         label = VERDICTS.get(value) if isinstance(value, str) else float(value) if value in (0, 1) else None
         if label is not None:
             if len(scores) > 1:
-                log_once(log, f"labels are the score {name!r}, not {' or '.join(repr(other) for other in scores if other != name)}")
+                log_once(log, f"labels are the score {name!r}, not {' or '.join(repr(score) for score in scores if score != name)}")
             return label
     return None
 

@@ -164,8 +164,8 @@ class PromptWriter:
         cut = [
             self._cut(text, limit) if length > limit else text for text, length, limit in zip(texts, lengths, limits, strict=True)
         ]
-        parts = "".join(heading + text + end for heading, text, end in zip(headings, cut, ends, strict=True))
-        return f"{parts}\n\n{VERDICT_HEADING}", cut != texts
+        sections = "".join(heading + text + end for heading, text, end in zip(headings, cut, ends, strict=True))
+        return f"{sections}\n\n{VERDICT_HEADING}", cut != texts
 
     def _limits(self, lengths: Sequence[int], answers: int, budget: int) -> list[int]:
         if sum(lengths) <= budget:
@@ -269,8 +269,8 @@ def _logarithms(completion: Completion, choices: Sequence[str]) -> list[float]:
 
 def explanation(grades: Sequence[float | None], reason: str | float | None) -> str:
     """Return what follows the verdict in a training text: a line of grades and the reason, without those that are null or NaN."""
-    known = [f"{grade:g}" for grade in grades if not pd.isna(grade)]
-    line = f"Grade: {' '.join(known)}" if known else ""
+    present = [f"{grade:g}" for grade in grades if not pd.isna(grade)]
+    line = f"Grade: {' '.join(present)}" if present else ""
     return "\n".join(filter(None, (line, reason.strip() if isinstance(reason, str) else "")))
 
 

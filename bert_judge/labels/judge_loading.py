@@ -385,8 +385,8 @@ def _of_block(
 def override_settings(reference: JudgeReference, threshold: float | None = None, policy: str | None = None) -> JudgeReference:
     """Return a judge with another threshold or policy. Raises InputError: it is to be lenient and has no policy."""
     if isinstance(reference, CascadeReference):
-        first, *others = reference.members
-        members = [override_settings(first, threshold, policy), *(override_settings(other, threshold) for other in others)]
+        first, *rest = reference.members
+        members = [override_settings(first, threshold, policy), *(override_settings(member, threshold) for member in rest)]
         return replace(reference, members=members)
     spec = reference.context.spec
     settings = dict(spec["settings"])

@@ -84,9 +84,9 @@ def check_folders(raw: Mapping[str, Any]) -> list[str]:
         if not isinstance(repository, str):
             continue
         try:
-            found = find_gguf(repository) or local_folder(repository)
+            path = find_gguf(repository) or local_folder(repository)
             # Every published checkpoint has an owner.
-            if not found and where.endswith(".checkpoint") and "/" not in repository:
+            if not path and where.endswith(".checkpoint") and "/" not in repository:
                 raise InputError(f"{repository!r}: no such folder; name a judge's folder, general, or owner/name on the hub")
         except InputError as error:
             problems.append(f"{where}: {str(error).removeprefix('model ')}")
@@ -387,8 +387,8 @@ def _imported_model_problems(plan: Plan, models_by_import: Mapping[str, Sequence
     return problems
 
 
-def _unknown_models(plan: Plan, where: str, names: Iterable[str], known: Collection[str]) -> list[str]:
-    return [unknown_name(where, name, "defined under models", known) for name in names if name not in plan.models]
+def _unknown_models(plan: Plan, where: str, names: Iterable[str], defined: Collection[str]) -> list[str]:
+    return [unknown_name(where, name, "defined under models", defined) for name in names if name not in plan.models]
 
 
 def _training_model_problems(plan: Plan, where: str, models: Sequence[str]) -> list[str]:

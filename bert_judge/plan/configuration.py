@@ -86,11 +86,11 @@ def add_suited_judges(raw: dict[str, Any]) -> None:
     """
     if "judges" in raw or "scorers" in raw:
         return
-    known = read_yaml(Path(__file__).with_name("suited_judges.yaml"))
+    defaults = read_yaml(Path(__file__).with_name("suited_judges.yaml"))
     names = listed_tasks(raw, "test")
-    by_task = {task: known["suited"].get(_hint(raw, task), [GENERAL]) for task in names}
+    by_task = {task: defaults["suited"].get(_hint(raw, task), [GENERAL]) for task in names}
     used = dict.fromkeys([GENERAL, *(name for judges in by_task.values() for name in judges)])
-    raw["judges"] = {name: known["judges"][name] for name in used}
+    raw["judges"] = {name: defaults["judges"][name] for name in used}
     special = {task: judges for task, judges in by_task.items() if judges != [GENERAL]}
     if special:
         raw["judges"][SUITED] = {"kind": "per_task", "judges": [GENERAL], "tasks": special}
@@ -99,9 +99,9 @@ def add_suited_judges(raw: dict[str, Any]) -> None:
 
 def _hint(raw: Mapping[str, Any], task: str) -> str:
     """Return the judge that a task names, or else its family; empty for an unknown task, which another check reports."""
-    own = entries(raw, "tasks", "imported") | entries(raw, "tasks", "sources")
-    if task in own:
-        return str(own[task].get("judge") or own[task].get("family"))
+    file_tasks = entries(raw, "tasks", "imported") | entries(raw, "tasks", "sources")
+    if task in file_tasks:
+        return str(file_tasks[task].get("judge") or file_tasks[task].get("family"))
     if source := published_sources().get(task):
         return source.judge or source.family
     try:

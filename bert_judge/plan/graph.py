@@ -95,8 +95,8 @@ class Plan(Specs):
         }
 
     def overlap_inputs(self, dataset: str, task: str) -> Inputs:
-        parts = [f"results/datasets/{dataset}/{file}" for file in DATASET_FILES if file.endswith(".parquet")]
-        return {"dataset": parts, "tests": table_path("tasks", task)}
+        files = [f"results/datasets/{dataset}/{file}" for file in DATASET_FILES if file.endswith(".parquet")]
+        return {"dataset": files, "tests": table_path("tasks", task)}
 
     def training_inputs(self, judge: str) -> Inputs:
         return self.kind_of(judge).training_inputs(self, judge)
@@ -119,12 +119,12 @@ class Plan(Specs):
 
     # Pairs
 
-    def pair_inputs(self, pair_set: str, part: str) -> Inputs:
+    def pair_inputs(self, pair_set: str, subset: str) -> Inputs:
         entry = self.config.pairs[pair_set]
         if entry.source:
             return {"source": str(self.pair_file(pair_set))}
         inputs: Inputs = {}
-        for side, answers in zip(("one", "other"), self.pair_tables(pair_set, part), strict=True):
+        for side, answers in zip(("one", "other"), self.pair_tables(pair_set, subset), strict=True):
             inputs[side] = [table_path("candidates", *table) for table in answers]
             inputs[f"gold_{side}"] = [table_path("labels", entry.gold, *table) for table in answers] if entry.gold else []
         return inputs
@@ -245,7 +245,7 @@ class Plan(Specs):
         """Return the files of a target of the run."""
         match name:
             case "all":
-                return [file for part in ("report", "scores", "judges", "preferences", "ranks") for file in self.target_files(part)]
+                return [file for goal in ("report", "scores", "judges", "preferences", "ranks") for file in self.target_files(goal)]
             case "prepare":
                 return [f"results/prepared/{asset}.json" for asset in self.assets]
             case "candidates":

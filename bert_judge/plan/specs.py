@@ -46,7 +46,7 @@ class Specs(ResolvedConfig):
 
     def pair_files(self, name: str) -> list[str]:
         """Return the paths of the tables of a set."""
-        return [str(RESULTS / "pairs" / name / f"{part}.parquet") for part in self.pair_parts(name)]
+        return [str(RESULTS / "pairs" / name / f"{subset}.parquet") for subset in self.pair_parts(name)]
 
     @cached_property
     def _model_pairs(self) -> dict[str, dict[str, ModelPair]]:
@@ -67,9 +67,9 @@ class Specs(ResolvedConfig):
         """Return the tasks of the set that both models have answers to."""
         return sorted(task for task in entry.tasks if all(self.answers(model, task) for model in pair))
 
-    def pair_tables(self, name: str, part: str) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    def pair_tables(self, name: str, subset: str) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
         """Return (model, task) of the answer tables of a part: those of the first model, and those of the second."""
-        pair = self._model_pairs[name][part]
+        pair = self._model_pairs[name][subset]
         tasks = self._shared_tasks(self.config.pairs[name], pair)
         return [(pair[0], task) for task in tasks], [(pair[1], task) for task in tasks]
 
@@ -77,14 +77,14 @@ class Specs(ResolvedConfig):
         """Return (model, task) of all answer tables of a set; empty for an imported set."""
         if self.config.pairs[name].source:
             return []
-        return sorted({table for part in self.pair_parts(name) for tables in self.pair_tables(name, part) for table in tables})
+        return sorted({table for subset in self.pair_parts(name) for tables in self.pair_tables(name, subset) for table in tables})
 
     def pair_file(self, pair_set: str) -> Path:
         source = self.config.pairs[pair_set].source
         assert source is not None
         return self.import_path(source)
 
-    def pairs_spec(self, pair_set: str, part: str) -> Spec:
+    def pairs_spec(self, pair_set: str, subset: str) -> Spec:
         """Return the spec of one table of a set."""
         entry = self.config.pairs[pair_set]
         if entry.source:
@@ -96,7 +96,7 @@ class Specs(ResolvedConfig):
                 "import": {**imported, "columns": columns, "content": content},
                 **dump(entry, only={"where", "question_split"}),
             }
-        pair = self._model_pairs[pair_set][part]
+        pair = self._model_pairs[pair_set][subset]
         return {
             "set": pair_set,
             "models": list(pair),
@@ -275,12 +275,12 @@ class Specs(ResolvedConfig):
         combining = [name for name in self.config.scorers if self.kind_of(name).combines_labels]
         combined = {name: list(self.kind_of(name).depends_on(judges[name]).judges) for name in combining}
         sources = {table for n in combined for m, t in self.score_tables for table in self.source_tables(n, m, t)}
-        asked: dict[str, list[list[str]]] = {}
+        requests: dict[str, list[list[str]]] = {}
         for member, m, t in sorted(sources):
             if member not in self.config.scorers:
-                asked.setdefault(member, []).append([m, t])
+                requests.setdefault(member, []).append([m, t])
         # Only judges in use, so that an unused judge in the configuration makes no table stale.
-        used_judges = sorted({*self.config.scorers, *asked, *teacher_tables})
+        used_judges = sorted({*self.config.scorers, *requests, *teacher_tables})
         language_models = {n: model for n in used_judges if (model := getattr(judges[n], "model", None))}
         models = {m: self.models[m] for m, _ in [*self.score_tables, *trained_on]}
         gpus = {n: getattr(m, "tensor_parallel_size", 1) for n, m in sorted(models.items()) if isinstance(m, LocalModel)}
@@ -291,7 +291,7 @@ class Specs(ResolvedConfig):
             "answered_in_batches": [name for name in sorted(models) if models[name].generator == "vllm"],
             "judges": self.config.scorers,
             "combined": combined,
-            "asked": asked,
+            "asked": requests,
             "taught": teacher_tables,
             "trained": trained,
             "prompted": sorted(language_models),

@@ -251,11 +251,11 @@ def check_items(name: str, items: Sequence[RowBody | PairBody], limits: Limits) 
     for index, item in enumerate(items):
         references = item.list_references()
         check_references(f"{name}.{index}", len(references), limits)
-        for part, text in [*((part, getattr(item, part)) for part in item.texts), *(("references", text) for text in references)]:
+        for field, text in [*((key, getattr(item, key)) for key in item.texts), *(("references", text) for text in references)]:
             if len(text) > limits.text_characters:
                 raise RequestRejected(
                     413,
-                    f"{name}.{index}.{part}: {len(text):,} characters, limit {limits.text_characters:,}; shorten the text",
+                    f"{name}.{index}.{field}: {len(text):,} characters, limit {limits.text_characters:,}; shorten the text",
                 )
         if item.characters > limits.row_characters:
             raise RequestRejected(

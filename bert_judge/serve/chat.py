@@ -93,35 +93,35 @@ class Template(BaseModel):
             raise Ambiguous
         return self._parse_input(dict(zip(self.names, forward, strict=True)))
 
-    def _parse_input(self, parts: dict[str, str]) -> dict[str, str] | None:
+    def _parse_input(self, fields: dict[str, str]) -> dict[str, str] | None:
         """Add the parts in the part that holds JSON: texts, or lists of texts."""
         if not self.input:
-            return parts
+            return fields
         try:
-            values = json.loads(parts["input"])
-            texts = {part: values[key] for key, part in self.input.items()}
-            return parts | {part: text if isinstance(text, str) else "\n".join(text) for part, text in texts.items()}
+            values = json.loads(fields["input"])
+            texts = {field: values[key] for key, field in self.input.items()}
+            return fields | {field: text if isinstance(text, str) else "\n".join(text) for field, text in texts.items()}
         except (ValueError, TypeError, KeyError, RecursionError):
             return None
 
-    def find_refusal(self, parts: Mapping[str, str]) -> str | None:
+    def find_refusal(self, fields: Mapping[str, str]) -> str | None:
         """Return why a prompt gets no verdict, None if it gets one."""
-        is_missing = self.no_reference is not None and parts["reference"].strip() == self.no_reference
+        is_missing = self.no_reference is not None and fields["reference"].strip() == self.no_reference
         return "no reference" if is_missing else self.refusal
 
-    def to_row(self, parts: Mapping[str, str]) -> RowBody:
+    def to_row(self, fields: Mapping[str, str]) -> RowBody:
         # White space at the end of a prompt is not part of its last text.
-        texts = {part: text.strip() for part, text in parts.items()}
+        texts = {field: text.strip() for field, text in fields.items()}
         references = texts["reference"].splitlines() if self.line_is_reference else texts["reference"]
         return RowBody(question=texts.get("question", ""), references=references, candidate=texts["answer"])
 
-    def write(self, word: str, parts: Mapping[str, str]) -> tuple[str, str, str]:
+    def write(self, word: str, fields: Mapping[str, str]) -> tuple[str, str, str]:
         """Return a reply as the text before the word, the word, and the text after it."""
         is_json = any(text.startswith('{"') for text in (self.reply, *self.words.values()))
-        known = {name: json.dumps(text, ensure_ascii=False)[1:-1] if is_json else text for name, text in parts.items()}
-        before, found, after = self.reply.partition("{word}")
-        pieces = (before, word if found else "", after)
-        before, word, after = (PLACEHOLDER.sub(lambda match: known.get(match[1], match[0]), text) for text in pieces)
+        values = {name: json.dumps(text, ensure_ascii=False)[1:-1] if is_json else text for name, text in fields.items()}
+        before, mark, after = self.reply.partition("{word}")
+        pieces = (before, word if mark else "", after)
+        before, word, after = (PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), text) for text in pieces)
         return before, word, after
 
 
@@ -144,8 +144,8 @@ def read_templates(file: Path | None = None) -> dict[str, Template]:
                 templates[str(name)] = Template.model_validate(entry)
             except ValidationError as error:
                 first = error.errors()[0]
-                place = ".".join(map(str, (name, *first["loc"])))
-                raise InputError(f"--templates {path}: {place}: {first['msg'].removeprefix('Value error, ')}") from error
+                location = ".".join(map(str, (name, *first["loc"])))
+                raise InputError(f"--templates {path}: {location}: {first['msg'].removeprefix('Value error, ')}") from error
     return templates
 
 
@@ -159,8 +159,8 @@ AMBIGUOUS = "the prompt can be divided in several ways, because one of its texts
 
 def _join_parts(content: Any) -> Any:
     """Return the text of a content in parts; one with an image stays as it is, and is no text."""
-    if isinstance(content, list) and all(isinstance(part, Mapping) and isinstance(part.get("text"), str) for part in content):
-        return "".join(part["text"] for part in content)
+    if isinstance(content, list) and all(isinstance(item, Mapping) and isinstance(item.get("text"), str) for item in content):
+        return "".join(item["text"] for item in content)
     return content
 
 
@@ -254,13 +254,13 @@ def _write(
     """Return a reply as `Template.write` does, and word → probability. `label`: None if the reply is always the same."""
     if template is None:
         return ("", "", ""), {}
-    known = {**parts, "reason": (label.reason if label is not None else None) or ""}
+    values = {**parts, "reason": (label.reason if label is not None else None) or ""}
     words = template.words
     if label is None or label.score is None:
         word = "" if label is None else words.get("invalid")
-        return ("", "", "") if word is None else template.write(word, known), {}
+        return ("", "", "") if word is None else template.write(word, values), {}
     negative = NOT_ATTEMPTED if label.outcome == NOT_ATTEMPTED and NOT_ATTEMPTED in words else "incorrect"
-    replies = {outcome: template.write(words[outcome], known) for outcome in ("correct", negative)}
+    replies = {outcome: template.write(words[outcome], values) for outcome in ("correct", negative)}
     # Two outcomes may have the same word.
     probabilities: Counter[str] = Counter()
     for (_, word, _), probability in zip(replies.values(), (label.score, 1 - label.score), strict=True):

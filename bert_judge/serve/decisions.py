@@ -175,7 +175,7 @@ def _read_state(state: Any) -> RowBody:
     fields: dict[str, Any] = {}
     for name, value in state.items():
         # LangSmith and others write {"inputs": {"question": …}, "outputs": {"answer": …}}.
-        fields |= {f"{name}.{key}": part for key, part in value.items()} if isinstance(value, Mapping) else {name: value}
+        fields |= {f"{name}.{key}": entry for key, entry in value.items()} if isinstance(value, Mapping) else {name: value}
     try:
         columns = detect_columns(Path("state"), list(fields), {}, sample=[fields])
         cells = {role: get_cell(fields, column) for role, column in columns.items() if role in RowBody.model_fields}

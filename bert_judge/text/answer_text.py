@@ -116,8 +116,8 @@ def _is_asked(question: str, text: str, start: int) -> bool:
     """Return whether the question that starts here is the one that was asked, or a part of it."""
     end = _answer_line_pattern().search(text, start, start + _MAX_QUESTION)
     words = set(_WORD.findall(text[start : end.start() if end else start + _MAX_QUESTION].casefold()))
-    asked = set(_WORD.findall(question.casefold()))
-    return bool(words) and len(words & asked) >= _SAME_QUESTION * len(words)
+    question_words = set(_WORD.findall(question.casefold()))
+    return bool(words) and len(words & question_words) >= _SAME_QUESTION * len(words)
 
 
 def _strip_remarks(question: str, text: str) -> str:
@@ -129,13 +129,13 @@ def _strip_remarks(question: str, text: str) -> str:
     def is_asked(label: str | None) -> bool:
         return bool(label) and bool(re.search(rf"\b{re.escape(label or '')}", question, re.IGNORECASE))
 
-    parts, end = [], 0
+    pieces, end = [], 0
     for start in _line_starts(text) if "\n" in text else ():
         remark = _remark_pattern().match(text, start) if start >= end else None
         if remark and not is_asked(remark["label"]) and word_list("withdrawals").isdisjoint(normalize_words(remark[0])):
-            parts.append(text[end:start])
+            pieces.append(text[end:start])
             end = remark.end()
-    shorter = "".join([*parts, text[end:]])
+    shorter = "".join([*pieces, text[end:]])
     if "[" in shorter or "(" in shorter:
         shorter = _inline_remark_pattern().sub(lambda remark: remark[0] if is_asked(remark["label"]) else "", shorter)
     return shorter if len(shorter) < len(text) and _WORD.search(shorter) else text

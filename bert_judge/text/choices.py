@@ -111,10 +111,10 @@ _FOREIGN_LETTER = re.compile(r"(?<!\w)[Ａ-Ｚأبجدঅবডঢকখগঘ](
 _LAST_SENTENCE_CHARACTERS = 200
 
 # A list of all options with nothing but these beside them. An empty box is no sign.
-_CHOSEN = rf"[✓✔✅☑🗹√☒◉●→➡⇒►▶👉⭐←⬅⇐]|\[[xX✓✔*]\]|[-=]+>|<[-=]+|(?i:{phrase_pattern('chosen', 'chosen_without_spaces')})"
+_SELECTED = rf"[✓✔✅☑🗹√☒◉●→➡⇒►▶👉⭐←⬅⇐]|\[[xX✓✔*]\]|[-=]+>|<[-=]+|(?i:{phrase_pattern('chosen', 'chosen_without_spaces')})"
 _REJECTED = rf"[✗✘❌✖×]|(?i:{phrase_pattern('dismissed', 'dismissed_without_spaces')})"
-_BESIDE = rf"(?:{_REJECTED}|{_CHOSEN}|[^\w\n]|_){{0,12}}?"
-_SIGN = re.compile(rf"(?P<rejected>{_REJECTED})|(?P<chosen>{_CHOSEN})|(?P<bold>\*\*|__)")
+_ADJACENT = rf"(?:{_REJECTED}|{_SELECTED}|[^\w\n]|_){{0,12}}?"
+_SIGN = re.compile(rf"(?P<rejected>{_REJECTED})|(?P<chosen>{_SELECTED})|(?P<bold>\*\*|__)")
 
 
 def find_repeated_options(text: str, options: Mapping[str, str]) -> re.Match[str] | None:
@@ -134,8 +134,8 @@ def marks_all_options(text: str, options: Mapping[str, str]) -> bool:
 def _list_pattern(options: tuple[tuple[str, str], ...]) -> re.Pattern[str]:
     """Return a pattern for the options in order, with groups for what stands before and after each: `before_A`, `after_A`, …"""
     items = (
-        rf"(?P<before_{letter}>{_BESIDE})(?:(?i:{OPTION})\s?)?{letter}(?:[)\]）】.:：、．]{{1,2}}|\s[-–—])[*_]{{0,2}}\s{{0,4}}"
-        rf"{re.escape(option)}(?P<after_{letter}>{_BESIDE})"
+        rf"(?P<before_{letter}>{_ADJACENT})(?:(?i:{OPTION})\s?)?{letter}(?:[)\]）】.:：、．]{{1,2}}|\s[-–—])[*_]{{0,2}}\s{{0,4}}"
+        rf"{re.escape(option)}(?P<after_{letter}>{_ADJACENT})"
         for letter, option in options
     )
     return re.compile(r"\s*".join(items) + r"\s*$", re.MULTILINE)
@@ -145,13 +145,13 @@ def _marked_options(repeated: re.Match[str], options: Mapping[str, str]) -> str 
     """Return the letters that a list of all options marks as chosen, in bold, or by rejecting all others; None if it marks none."""
     signs = {letter: [*_SIGN.finditer(repeated[f"before_{letter}"] + repeated[f"after_{letter}"])] for letter in options}
     kinds = {letter: {sign.lastgroup for sign in matches} for letter, matches in signs.items()}
-    chosen = [letter for letter, kind in kinds.items() if "chosen" in kind and "rejected" not in kind]
+    selected = [letter for letter, kind in kinds.items() if "chosen" in kind and "rejected" not in kind]
     bold = [letter for letter, kind in kinds.items() if "bold" in kind]
     remaining = [letter for letter, kind in kinds.items() if "rejected" not in kind]
-    if not chosen:
-        chosen = bold if len(bold) < len(options) else []
-        chosen = chosen or (remaining if len(remaining) == 1 else [])
-    return join_letters(chosen, options)
+    if not selected:
+        selected = bold if len(bold) < len(options) else []
+        selected = selected or (remaining if len(remaining) == 1 else [])
+    return join_letters(selected, options)
 
 
 class _Scan:
@@ -310,8 +310,8 @@ def _letter_in_first_line(text: str, options: Mapping[str, str], scan: _Scan) ->
 
 def _option_at_the_edge(text: str, options: Mapping[str, str]) -> str | None:
     lines = text.strip().split("\n")
-    for part in (lines[-1], text[_last_sentence_start(text) :], lines[0]):
-        if len(part) < _LAST_SENTENCE_CHARACTERS and (option := match_option(part, options)):
+    for excerpt in (lines[-1], text[_last_sentence_start(text) :], lines[0]):
+        if len(excerpt) < _LAST_SENTENCE_CHARACTERS and (option := match_option(excerpt, options)):
             return option
     return None
 

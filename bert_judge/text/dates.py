@@ -116,7 +116,7 @@ def find_moments(text: str) -> tuple[Moment, ...]:
     for kind, pattern in _COMPILED:
         for match in pattern.finditer(text):
             is_free = all(match.end() <= moment.start or moment.end <= match.start() for moment in moments)
-            if is_free and (moment := _read(kind, match)):
+            if is_free and (moment := _read_moment(kind, match)):
                 moments.append(moment)
     return tuple(sorted(moments, key=lambda moment: moment.start))
 
@@ -140,7 +140,7 @@ def is_moment(text: str) -> Moment | None:
     return moment if is_whole else None
 
 
-def _read(kind: str, match: re.Match[str]) -> Moment | None:
+def _read_moment(kind: str, match: re.Match[str]) -> Moment | None:
     """Return the moment of a match; None if it is no date: a 13th month, 25 o'clock."""
     groups, text, start, end = match.groupdict(), match[0].strip(), match.start(), match.end()
     if kind == "numerals":
@@ -173,8 +173,8 @@ def _read_time(kind: str, groups: Mapping[str, str | None], text: str, start: in
     hour, minute = int(groups["hour"] or 0), int(groups.get("minute") or 0)
     half = groups.get("half") or groups.get("later")
     if kind == "worded":
-        part = {"half": 30, "quarter": 15}.get((groups["part"] or "").lower(), int(re.sub(r"\D", "", groups["part"] or "") or 0))
-        minute = part if (groups["side"] or "").lower() == "past" else 60 - part
+        minutes = {"half": 30, "quarter": 15}.get((groups["part"] or "").lower(), int(re.sub(r"\D", "", groups["part"] or "") or 0))
+        minute = minutes if (groups["side"] or "").lower() == "past" else 60 - minutes
         hour -= (groups["side"] or "").lower() == "to"
     # 3.30 alone is a decimal.
     is_decimal = groups.get("mark") == "." and not (half or groups.get("clock"))

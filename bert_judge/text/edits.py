@@ -72,8 +72,8 @@ def count_edits(reference: str, answer: str) -> Edits:
         return NO_EDITS
     names = {_key(name) for text in (reference, answer) for name in _NAME.findall(text)}
     kinds = [_kind(first, second, frozenset(old), names) for first, second in pairs]
-    moved = {word for first, _ in pairs for word in first} & {word for _, second in pairs for word in second}
-    counts = (*(kinds.count(kind) for kind in ("number", "polarity", "name", "words")), len(moved - word_list("function_words")))
+    in_both = {word for first, _ in pairs for word in first} & {word for _, second in pairs for word in second}
+    counts = (*(kinds.count(kind) for kind in ("number", "polarity", "name", "words")), len(in_both - word_list("function_words")))
     return Edits(1.0, *(float(min(MAX_COUNT, count)) for count in counts))
 
 

@@ -346,9 +346,9 @@ def _context_features(reference: _Text, answer: _Text) -> tuple[float, ...]:
 
 def _count_other_parts(text: str, reference_words: frozenset[str]) -> float:
     """Count the short parts of a list without a word of the reference, up to a limit."""
-    parts = map(normalize_words, _PART_SEPARATOR.split(text))
-    others = (part for part in parts if 0 < len(part) <= MAX_PART_WORDS and reference_words.isdisjoint(part))
-    return min(float(MAX_OTHER_PARTS), len(list(itertools.islice(others, MAX_OTHER_PARTS))))
+    pieces = map(normalize_words, _PART_SEPARATOR.split(text))
+    unmatched = (piece for piece in pieces if 0 < len(piece) <= MAX_PART_WORDS and reference_words.isdisjoint(piece))
+    return min(float(MAX_OTHER_PARTS), len(list(itertools.islice(unmatched, MAX_OTHER_PARTS))))
 
 
 def _identical(reference: _Text, answer: _Text) -> float:

@@ -28,7 +28,7 @@ _MAX_MEMBERS = 12
 _UNIT = re.compile(r"(.*?[^\s\\])(?:\s|\\[ ,;:]|~)*\\(?:text|mathrm|mbox)\s?\{([^{}]+)\}((?:\^\{?-?\d\}?)?)")
 
 
-class Parts(NamedTuple):
+class FormulaParts(NamedTuple):
     """An answer in parts.
 
     Attributes:
@@ -47,25 +47,25 @@ def formula_core(text: str) -> str:
     return _SPACE.sub(" ", _AROUND.sub("", boxed(text) or text))
 
 
-def read_parts(text: str) -> Parts | None:
+def read_parts(text: str) -> FormulaParts | None:
     """Return the parts of an answer that is a system, cases, named values, a tuple or a list; None for any other."""
     if system := _SYSTEM.fullmatch(text):
         lines = [line.strip() for line in _LINE.split(system[2]) if line.strip()]
         if any(_has_condition(line) for line in lines):
-            return Parts("cases", tuple(lines))
+            return FormulaParts("cases", tuple(lines))
         return _read_equations([line.replace("&", " ").strip().rstrip(",;.") for line in lines])
     if named := _NAMED_TUPLE.fullmatch(text):
-        names, values = (split_members(part) for part in named.groups())
-        return Parts("values", values, tuple(name.strip() for name in names)) if len(names) == len(values) > 1 else None
+        names, values = (split_members(side) for side in named.groups())
+        return FormulaParts("values", values, tuple(name.strip() for name in names)) if len(names) == len(values) > 1 else None
     if text.startswith("(") and text.endswith(")") and len(members := split_members(text[1:-1])) > 1 and _is_closed(text[1:-1]):
-        return Parts("values", members)
+        return FormulaParts("values", members)
     members = split_members(text)
     if not 1 < len(members) <= _MAX_MEMBERS or _THOUSANDS.fullmatch(text):
         return None
-    parts = _read_equations(members)
+    equations = _read_equations(members)
     # Values of one name, x = 2 or x = 3, and those of x_1 and x_2, have any order.
-    letters = {name.partition("_")[0] for name in parts.names} if parts else set()
-    return parts if parts and len(letters) > 1 else Parts("list", members)
+    letters = {name.partition("_")[0] for name in equations.names} if equations else set()
+    return equations if equations and len(letters) > 1 else FormulaParts("list", members)
 
 
 def _has_condition(line: str) -> bool:
@@ -73,14 +73,14 @@ def _has_condition(line: str) -> bool:
     return bool(condition) and not re.match(r"\s*(?:=|\\[lg]e|[<>])", condition) and not re.search(r"[=<>]\s*\Z", value)
 
 
-def _read_equations(lines: Sequence[str]) -> Parts | None:
+def _read_equations(lines: Sequence[str]) -> FormulaParts | None:
     equations = [_EQUATION.fullmatch(line) for line in lines]
     if not lines:
         return None
     names = tuple(match[1] for match in equations if match)
     if len(names) == len(lines) == len(set(names)):
-        return Parts("values", tuple(match[2] for match in equations if match), names)
-    return Parts("equations", tuple(lines))
+        return FormulaParts("values", tuple(match[2] for match in equations if match), names)
+    return FormulaParts("equations", tuple(lines))
 
 
 def split_members(text: str) -> tuple[str, ...]:
@@ -110,7 +110,7 @@ def _is_closed(text: str) -> bool:
     return depth == 0
 
 
-def pair_values(reference: Parts, answer: Parts) -> list[tuple[str, str]] | None:
+def pair_values(reference: FormulaParts, answer: FormulaParts) -> list[tuple[str, str]] | None:
     """Return the values to compare, in the order of the names; None if the names or their number differ.
 
     A tuple without names has the order of the names of the reference, or the alphabetical one of the answer's.
@@ -122,10 +122,10 @@ def pair_values(reference: Parts, answer: Parts) -> list[tuple[str, str]] | None
         if values.keys() != set(reference.names):
             return None
         return [(item, values[name]) for name, item in zip(reference.names, reference.items, strict=True)]
-    given = answer.items
+    actual = answer.items
     if answer.names:
-        given = tuple(item for _, item in sorted(zip(answer.names, answer.items, strict=True)))
-    return list(zip(reference.items, given, strict=True))
+        actual = tuple(item for _, item in sorted(zip(answer.names, answer.items, strict=True)))
+    return list(zip(reference.items, actual, strict=True))
 
 
 def split_unit(text: str) -> tuple[str, str]:
@@ -134,10 +134,10 @@ def split_unit(text: str) -> tuple[str, str]:
     return (match[1], match[2].strip() + match[3]) if match and re.search(r"[A-Za-z°]", match[2]) else (text, "")
 
 
-def unit_ratio(unit: str, other: str) -> str | None:
+def unit_ratio(unit: str, second_unit: str) -> str | None:
     """Return the factor of values in the other unit: "1000" for m and km; "" if they measure something else, None if unknown."""
-    quantities = [is_quantity(f"1 {text}") for text in (unit, other)]
-    if unit.split() == other.split():
+    quantities = [is_quantity(f"1 {text}") for text in (unit, second_unit)]
+    if unit.split() == second_unit.split():
         return "1"
     units = [quantity.unit for quantity in quantities if quantity and quantity.unit]
     if len(units) < 2:

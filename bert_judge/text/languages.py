@@ -36,8 +36,8 @@ def unfamiliar_row(question: str, references: Sequence[str], candidate: str, lan
     """Return why a judge cannot be trusted with a row: as a text, or as its answer or all its references are in another script."""
     if (reason := unfamiliar_text("\n".join((question, candidate, *references)), languages)) or not languages:
         return reason
-    known = _known_scripts(tuple(languages))
-    is_unknown = _is_unknown_script(candidate, known) or all(_is_unknown_script(reference, known) for reference in references)
+    scripts = _known_scripts(tuple(languages))
+    is_unknown = _is_unknown_script(candidate, scripts) or all(_is_unknown_script(reference, scripts) for reference in references)
     return UNKNOWN_SCRIPT if is_unknown else None
 
 
@@ -58,11 +58,11 @@ def _known_scripts(languages: Sequence[str]) -> frozenset[str]:
     return frozenset({"LATIN", *(SCRIPTS[language] for language in languages if language in SCRIPTS)})
 
 
-def _is_unknown_script(text: str, known: Collection[str]) -> bool:
+def _is_unknown_script(text: str, scripts: Collection[str]) -> bool:
     """Return whether most letters are of another script. Greek letters that stand alone are symbols."""
     if text.isascii():
         return False
-    is_known = Counter(_script(character) in known for character in _SYMBOL.sub("", text) if character.isalpha())
+    is_known = Counter(_script(character) in scripts for character in _SYMBOL.sub("", text) if character.isalpha())
     return is_known[False] > is_known[True]
 
 

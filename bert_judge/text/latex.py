@@ -29,12 +29,12 @@ def boxed(text: str) -> str | None:
     boxes = [box for box in boxes if box.content] or boxes
     if not boxes:
         return None
-    parts = [boxes[-1]]
+    joined = [boxes[-1]]
     for box in reversed(boxes[:-1]):
-        if not _JOINT.fullmatch(text, box.end, parts[-1].start):
+        if not _JOINT.fullmatch(text, box.end, joined[-1].start):
             break
-        parts.append(box)
-    return ", ".join(dict.fromkeys(box.content for box in reversed(parts) if box.content)) or None
+        joined.append(box)
+    return ", ".join(dict.fromkeys(box.content for box in reversed(joined) if box.content)) or None
 
 
 def find_boxes(text: str) -> list[Box]:

@@ -11,9 +11,8 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from bert_judge.text.formula_notation import PAIR
-from bert_judge.text.formula_parts import Parts, formula_core, pair_values, read_parts, split_unit, unit_ratio
-from bert_judge.text.formula_symbols import lost_symbols, same_products, unify_symbols
+from bert_judge.text.formula_notation import PAIR, lost_symbols, same_products, unify_symbols
+from bert_judge.text.formula_parts import FormulaParts, formula_core, pair_values, read_parts, split_unit, unit_ratio
 from bert_judge.text.latex_forms import differ_in_notation, is_formula, is_no_number, math_verify_forms, read_literal
 
 # Math-Verify rounds to six decimals; below this, numbers are compared by their ratio.
@@ -84,8 +83,8 @@ class MathComparer:
                 return results[-1]
         if error := self._resource_errors.error_type:
             return MathResult(None, f"Math-Verify gave up: {error.__name__}", is_finished=False)
-        read = [result for result in results if result is not NO_REFERENCE]
-        return next((result for result in read if result.equal is None), read[0]) if read else NO_REFERENCE
+        comparable = [result for result in results if result is not NO_REFERENCE]
+        return next((result for result in comparable if result.equal is None), comparable[0]) if comparable else NO_REFERENCE
 
     def _compare(self, reference: str, answer: str) -> MathResult:
         literals = read_literal(reference), read_literal(answer)
@@ -115,35 +114,37 @@ class MathComparer:
         is_whole = is_core and not _WORDS.search(first + second) and first.count("=") == second.count("=") < 2
         return result._replace(is_whole=is_whole and result.equal is not None)
 
-    def _compare_parts(self, expected: Parts | None, given: Parts | None, reference: str, answer: str) -> MathResult | None:
+    def _compare_parts(
+        self, expected: FormulaParts | None, actual: FormulaParts | None, reference: str, answer: str
+    ) -> MathResult | None:
         """Compare systems, cases, named values and lists part by part; None: they are none, or Math-Verify reads them."""
-        parts = [part for part in (expected, given) if part]
-        kinds = {part.kind for part in parts}
-        if not parts or "\\pm" in reference + answer:
+        sides = [side for side in (expected, actual) if side]
+        kinds = {side.kind for side in sides}
+        if not sides or "\\pm" in reference + answer:
             return None
         if kinds & {"equations", "cases"}:
-            if len(parts) < 2 or len(kinds) > 1:
-                return _decide(False) if "cases" in kinds and len(parts) < 2 else OPEN
-            is_same = self._match(expected.items, given.items) if expected and given else False
+            if len(sides) < 2 or len(kinds) > 1:
+                return _decide(False) if "cases" in kinds and len(sides) < 2 else OPEN
+            is_same = self._match(expected.items, actual.items) if expected and actual else False
             return _decide(is_same) if is_same or "cases" in kinds else OPEN
-        if any(part.names for part in parts):
-            pairs = pair_values(expected, given) if expected and given else None
+        if any(side.names for side in sides):
+            pairs = pair_values(expected, actual) if expected and actual else None
             if pairs:
                 return self._combine([self._compare(*pair) for pair in pairs])
             # A value alone may be one of those that the answer names.
             return MathResult(False, is_whole=expected is not None)
-        if kinds != {"list"} or len(parts) < 2 or expected is None or given is None:
+        if kinds != {"list"} or len(sides) < 2 or expected is None or actual is None:
             return None
-        has_repetition = any(len(set(part.items)) < len(part.items) for part in parts)
-        is_plain = not any(character in item for part in parts for item in part.items for character in "(=")
+        has_repetition = any(len(set(side.items)) < len(side.items) for side in sides)
+        is_plain = not any(character in item for side in sides for item in side.items for character in "(=")
         # Math-Verify reads a list as a set.
-        return _decide(self._match(expected.items, given.items)) if has_repetition and is_plain else None
+        return _decide(self._match(expected.items, actual.items)) if has_repetition and is_plain else None
 
-    def _match(self, expected: Sequence[str], given: Sequence[str]) -> bool:
+    def _match(self, expected: Sequence[str], actual: Sequence[str]) -> bool:
         """Return whether each item equals another one of the answer, in any order."""
-        remaining = list(given)
+        remaining = list(actual)
         for item in expected:
-            match = next((other for other in remaining if item == other or self._compare(item, other).equal), None)
+            match = next((candidate for candidate in remaining if item == candidate or self._compare(item, candidate).equal), None)
             if match is None:
                 return False
             remaining.remove(match)

@@ -50,8 +50,8 @@ _ORDINAL = re.compile(r"(\d{1,2})(?:st|nd|rd|th)")
 _NUMERAL = re.compile(r"\d{1,15}(?:\.\d{1,15})?")
 
 # Control characters of one byte, which texts do not have, stand for the punctuation that is kept until the rest is gone.
-_KEPT = ".-/+#*!'()[]{}^"
-_PROTECTED = {ord(mark): 0x86 + position for position, mark in enumerate(_KEPT)}
+_PRESERVED = ".-/+#*!'()[]{}^"
+_PROTECTED = {ord(mark): 0x86 + position for position, mark in enumerate(_PRESERVED)}
 _POINT, _SIGN, _SLASH, *_ = map(chr, _PROTECTED.values())
 # Stands for the letter A where it is not an article; itself a letter, of no modern alphabet.
 _LETTER_A = "\uab30"
@@ -105,7 +105,7 @@ class _Separators(dict[int, str]):
         return self[code]
 
 
-_SEPARATORS = _Separators({code: mark for mark, code in zip(_KEPT, _PROTECTED.values(), strict=True)})
+_SEPARATORS = _Separators({code: mark for mark, code in zip(_PRESERVED, _PROTECTED.values(), strict=True)})
 _SEPARATORS |= {ord(mark): f" {word} " for mark, word in zip("&×⋅∙÷⁄∕", ["and", *"***///"], strict=True)} | {ord("~"): " "}
 # Characters of one byte: those that become a word, and what each of the others becomes.
 _WIDENED = {chr(code): words.translate(_PROTECTED) for code in range(256) if len(words := _SEPARATORS[code]) > 1}

@@ -91,7 +91,7 @@ def parse_options(question: str) -> Mapping[str, str]:
     run = max(filter(_is_list, runs), key=lambda run: (run[0]["letter"].isupper(), _is_lines(run), run[-1].start()), default=None)
     if run is None:
         return {}
-    run = max((other for other in runs if other[0] is run[0]), key=len)
+    run = max((candidate for candidate in runs if candidate[0] is run[0]), key=len)
     ends = [*(label.start() for label in run[1:]), len(question)]
     texts = [question[label.end() : end].strip() for label, end in zip(run, ends, strict=True)]
     # Instructions may follow the last option.
@@ -247,9 +247,9 @@ def _match_several(text: str, options: Mapping[str, str]) -> str | None:
     if letters := _read_letters(text, options):
         return letters
     for separator in _SEPARATORS:
-        parts = [stripped for part in separator.split(text) if (stripped := strip_markup(part))]
-        if 1 < len(parts) <= len(options):
-            matches = [_match_single(part, options) for part in parts]
+        pieces = [stripped for piece in separator.split(text) if (stripped := strip_markup(piece))]
+        if 1 < len(pieces) <= len(options):
+            matches = [_match_single(piece, options) for piece in pieces]
             if None not in matches:
                 return join_letters(filter(None, matches), options)
     return None

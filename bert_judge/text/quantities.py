@@ -72,8 +72,8 @@ def _alternatives(forms: Iterable[str]) -> str:
 
 def _read_dimension(text: str) -> dict[str, int]:
     powers = {}
-    for part in text.split():
-        name, power = re.fullmatch(r"([A-Za-z]+|1)(-?\d)?", part).groups()  # type: ignore[union-attr]
+    for word in text.split():
+        name, power = re.fullmatch(r"([A-Za-z]+|1)(-?\d)?", word).groups()  # type: ignore[union-attr]
         if name != "1":
             powers[name] = int(power or 1)
     return powers
@@ -137,7 +137,7 @@ _DENOMINATOR = re.compile(r"(?<=[^\W\d_])\s?/\s?(?:\(([^\W\d_][^()\s]{0,9}(?:[ �
 _FACTORS = re.compile(r"\s?[·⋅*\s]\s?|(?<=\d)(?=[^\W\d_])")
 _MINUS_WORD = re.compile(r"\b(?:negative|minus)\s(?=[$€£]?\.?\d)", re.IGNORECASE)
 _SIGNED_ACCOUNTING = re.compile(rf"([$€£])\s?\(({_PLAIN_NUMBER})\)")
-_MIXED = [(re.compile(rf"\b(\d+) and (?:an?|1) {part}\b"), rf"\1{digits}") for part, digits in (("half", ".5"), ("quarter", ".25"))]
+_MIXED = [(re.compile(rf"\b(\d+) and (?:an?|1) {name}\b"), rf"\1{digits}") for name, digits in (("half", ".5"), ("quarter", ".25"))]
 _FOREIGN = {word: value for value, words in _TABLES["number_words"].items() for word in words}
 _ONES, _TENS = (
     "|".join(sorted((word for word, value in _FOREIGN.items() if low <= value < high), key=len, reverse=True))
@@ -151,8 +151,8 @@ _FOREIGN_WORD = re.compile(
 _HAN = "〇零一二三四五六七八九十百千两兩"
 _HAN_NUMBER = re.compile(rf"[{_HAN}]{{2,}}|(?<![^\W\d])[{_HAN}](?=[个個人年天名位次岁歳つ本枚台匹只隻万亿億萬]|\W*\Z)")
 # Two 3rds, as number words have become digits by then; 1 in 4.
-_PARTS = {part: number for number, parts in _TABLES["parts"].items() for part in parts}
-_WORDED_FRACTION = re.compile(rf"\b(\d+) (?:({'|'.join(_PARTS)})|(\d{{1,2}})(?:rd|th)s?)\b(?! \w)")
+_FRACTIONS = {name: number for number, names in _TABLES["parts"].items() for name in names}
+_WORDED_FRACTION = re.compile(rf"\b(\d+) (?:({'|'.join(_FRACTIONS)})|(\d{{1,2}})(?:rd|th)s?)\b(?! \w)")
 _SHARE = re.compile(r"\A\W*(\d+) (?:in|out of)(?: every)? (\d+)\W*\Z")
 _WORDS = re.compile(r"\d+\.\d+|[^\W_]+(?:['’]\w+)?|[^\w\s]")
 
@@ -308,7 +308,7 @@ def _read_han(text: str) -> int:
 
 
 def _write_fraction(match: re.Match[str]) -> str:
-    return f"{match[1]}/{_PARTS[match[2]] if match[2] else match[3]}"
+    return f"{match[1]}/{_FRACTIONS[match[2]] if match[2] else match[3]}"
 
 
 def _to_ascii(match: re.Match[str]) -> str:
@@ -472,9 +472,9 @@ def _find_unit(words: str, *, is_first: bool) -> tuple[Unit, int] | None:
     if words[0] in "°℃℉":
         name = {"℃": "°C", "℉": "°F"}.get(words, re.sub(r"\s", "", words).upper())
         return UNIT_SYMBOLS[name], len(words)
-    parts = re.findall(r"[ -]?[^\W\d_]+", words)
-    for number in range(len(parts), 0, -1):
-        name = "".join(parts[:number])
+    number_words = re.findall(r"[ -]?[^\W\d_]+", words)
+    for number in range(len(number_words), 0, -1):
+        name = "".join(number_words[:number])
         unit = UNIT_SYMBOLS.get(name) or (_UNIT_NAMES.get(name.lower()) if len(name) > 2 or is_first else None)
         if unit:
             return unit, len(name)

@@ -14,7 +14,7 @@ from bert_judge.runtime.package_data import read_yaml
 
 _TABLES: Mapping[str, Any] = read_yaml(Path(__file__).with_suffix(".yaml"))
 _SYMBOL = "|".join(sorted(_TABLES["elements"], key=len, reverse=True))
-_PARTS = re.compile(rf"({_SYMBOL})(\d*)|\(((?:(?:{_SYMBOL})\d*)+)\)(\d*)")
+_TERMS = re.compile(rf"({_SYMBOL})(\d*)|\(((?:(?:{_SYMBOL})\d*)+)\)(\d*)")
 _FORMULA = re.compile(rf"(?:(?:{_SYMBOL})\d*|\((?:(?:{_SYMBOL})\d*)+\)\d*)+")
 # U-235, 235U and ^{235}U.
 _ISOTOPE = re.compile(rf"(?P<symbol>{_SYMBOL})[- ](?P<mass>\d{{1,3}})|(?P<before>\d{{1,3}})(?P<behind>{_SYMBOL})")
@@ -46,7 +46,7 @@ def read_formula(text: str) -> Substance | None:
 
 def _count_atoms(formula: str) -> Counter[str]:
     atoms: Counter[str] = Counter()
-    for symbol, number, group, group_number in _PARTS.findall(formula):
+    for symbol, number, group, group_number in _TERMS.findall(formula):
         factor = int(number or group_number or 1)
         for name, count in (_count_atoms(group) if group else {symbol: 1}).items():
             atoms[name] += factor * count

@@ -77,7 +77,7 @@ LIGHT_MODULES = (
     "runtime.logs",
     "cli",
     "cli.show",
-    "cli.standings",
+    "cli.standings_tables",
     "cli.measure",
     "cli.workflow",
     "cli.score",

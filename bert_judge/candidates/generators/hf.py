@@ -248,10 +248,10 @@ class HFGenerator:
                 completions[row] = self._completion(batch[row], output.sequences[number, width:].tolist())
             rows = [rows[number] for number in unfinished]
             if rows:
-                kept = torch.tensor(unfinished)
-                ids, cache = output.sequences[kept], output.past_key_values
-                cache.batch_select_indices(kept)
-                mask = torch.nn.functional.pad(mask[kept], (0, ids.shape[1] - mask.shape[1]), value=1)
+                positions = torch.tensor(unfinished)
+                ids, cache = output.sequences[positions], output.past_key_values
+                cache.batch_select_indices(positions)
+                mask = torch.nn.functional.pad(mask[positions], (0, ids.shape[1] - mask.shape[1]), value=1)
         return [completions[row] for row in range(len(batch))]
 
     def _sampling(self, batch: list[EncodedPrompt], width: int) -> LogitsProcessorList:

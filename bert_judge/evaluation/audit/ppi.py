@@ -31,7 +31,7 @@ Shapes: every array has one entry per answer, labelled or not. `truth` is 1 for 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -294,3 +294,41 @@ def expected_labels(values: Floats, mean: float, alpha: float) -> int:
     The best bet on normal values gains mean² / (2 variance) per value; its share of the capital has to grow to 1 / alpha.
     """
     return math.ceil(2 * math.log(2 * len(BETS) / alpha) * float(values.var(ddof=1)) / mean**2)
+
+
+# --- a second judge in the place of a person ---
+
+
+def correct_accuracy(rows: pd.DataFrame, error_rate: float = 0.0) -> Interval:
+    """Estimate the accuracy by a second judge's verdicts; all NaN if a group of answers has fewer than two of them.
+
+    The second judge saw all or some of the answers that the first is uncertain about and a random sample of the others: two strata,
+    the uncertain and the certain answers. The interval is about the accuracy that it would find if it saw every answer. The truth
+    differs from that by at most the share of answers on which it errs. Its verdicts do not tell this share, so an interval about
+    the truth needs a bound of it from elsewhere.
+
+    Args:
+        error_rate: largest share of all answers on which the second judge errs, in whichever direction; above 0, the interval is
+            about the true accuracy.
+        rows: all answers: `question`, `model`, `certain`, the first judge's `score` (NaN for none) and `second`, the second judge's
+            verdict (1 correct, 0 incorrect, NaN where it was not asked).
+    """
+    # A group of a single answer has no variance.
+    sizes = rows["certain"].value_counts()
+    strata = rows["certain"] if sizes.min() >= MIN_LABELS else pd.Series(data=True, index=rows.index)
+    estimate = prediction_powered(
+        impute_scores(rows["score"], rows["model"].astype(str)),
+        rows["second"].to_numpy(float),
+        clusters=rows["question"].to_numpy(),
+        strata=strata.to_numpy(bool).astype(int),
+    )
+    interval = interval_of(estimate)
+    low, high = np.clip([interval.low - error_rate, interval.high + error_rate], 0.0, 1.0)
+    return replace(interval, low=float(low), high=float(high))
+
+
+def second_judge_agreement(rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Return for the certain answers that the second judge saw whether both verdicts are equal, and their questions."""
+    checked = rows[rows["certain"] & rows["second"].notna()]
+    equal = (checked["verdict"] == "correct") == (checked["second"] == 1)
+    return equal.to_numpy(bool), checked["question"].to_numpy()

@@ -205,7 +205,7 @@ def read_labels(paths: Sequence[Path]) -> list[Vote]:
             person labelled twice, or no verdict at all.
     """
     for position, path in enumerate(paths):
-        if path.resolve() in {other.resolve() for other in paths[:position]}:
+        if path.resolve() in {earlier.resolve() for earlier in paths[:position]}:
             raise InputError(f"{path}: named twice; name each sheet once")
     positions: dict[tuple[str, str], str] = {}
     votes = [vote for path in paths for vote in _read_sheet(path, positions)]

@@ -154,9 +154,9 @@ class BERTJudge:
         device_map: str | None = None,
         policy: str = STRICT,
     ) -> None:
-        for key, value, known in (("references", references, REFERENCE_MODES), ("policy", policy, POLICIES)):
-            if value not in known:
-                raise InputError(f"{key}: unknown value {value!r}; choose one of {', '.join(known)}")
+        for key, value, allowed in (("references", references, REFERENCE_MODES), ("policy", policy, POLICIES)):
+            if value not in allowed:
+                raise InputError(f"{key}: unknown value {value!r}; choose one of {', '.join(allowed)}")
         if trust_remote_code or device_map:
             log.info("trust_remote_code and device_map are ignored: no code of a checkpoint runs, and the device is chosen here")
         path = find_folder(model_path)
@@ -508,8 +508,8 @@ class BERTJudge:
         distinct, codes = np.unique(np.asarray(questions, object), return_inverse=True)
         scores[rows] = stacker.cross_validate_recalibration(logits, y, codes[rows])
         texts = _normalize(questions, references, candidates)
-        own = fit_own_certain_scores(zip(*texts, strict=True), scores, labels, texts.questions, self.threshold)
-        self.checkpoint.update(certain_scores=own | certain_scores | {kind: own[kind] for kind in own if kind != ANY_KIND})
+        fitted = fit_own_certain_scores(zip(*texts, strict=True), scores, labels, texts.questions, self.threshold)
+        self.checkpoint.update(certain_scores=fitted | certain_scores | {kind: fitted[kind] for kind in fitted if kind != ANY_KIND})
         return {
             **classification_metrics(labels, scores, self.threshold),
             **{"accuracy_before": before["accuracy"], "ece_before": before["ece"]},

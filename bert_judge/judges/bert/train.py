@@ -58,8 +58,8 @@ def train_judge(context: TrainingContext) -> None:
     metadata = _describe_origin(judge, spec, manifest, folder)
     row_counts = {"rows": len(train_rows), "rows_weakly_labelled": counts["weak_teacher"]}
     tables.write_json(folder / METRICS, {"validation": metrics, "training": {**row_counts, **statistics}})
-    seen = pd.concat([train_rows, validation_rows, weak_rows])
-    _record_seen_rows(folder, seen, manifest.path)
+    training_rows = pd.concat([train_rows, validation_rows, weak_rows])
+    _record_seen_rows(folder, training_rows, manifest.path)
     write_encoder_card(folder, metadata, _describe_training(metadata, metrics, dataset, counts), TAG)
     judge.save(folder)
     if has_openvino():

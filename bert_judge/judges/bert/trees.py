@@ -154,8 +154,8 @@ class Trees:
     @classmethod
     def from_text(cls, text: str) -> Trees:
         """Return trees that LightGBM trained in this process, from its text; not for files, whose numbers are not checked here."""
-        header, *parts = text.partition("\nend of trees\n")[0].split("\nTree=")
-        trees = [dict(line.split("=", 1) for line in part.splitlines()[1:] if line) for part in parts]
+        header, *sections = text.partition("\nend of trees\n")[0].split("\nTree=")
+        trees = [dict(line.split("=", 1) for line in section.splitlines()[1:] if line) for section in sections]
         features = next(line.removeprefix("feature_names=") for line in header.splitlines() if line.startswith("feature_names="))
         arrays = {
             name: np.array(" ".join(tree.get(name, "") for tree in trees).split()).astype(kind) for name, kind in TENSORS.items()
@@ -171,8 +171,8 @@ class Trees:
         """Read a file. Raises ValueError or OSError: it is not one of trees; says why."""
         try:
             with safe_open(path, "np") as file:
-                found = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
-                if {name: (part.get_dtype(), len(part.get_shape())) for name, part in found.items()} != {
+                tensors = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
+                if {name: (tensor.get_dtype(), len(tensor.get_shape())) for name, tensor in tensors.items()} != {
                     name: (SAFETENSORS_TYPES[kind], 1) for name, kind in TENSORS.items()
                 }:
                     raise ValueError(f"does not have the arrays {', '.join(TENSORS)}")

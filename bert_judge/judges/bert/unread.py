@@ -61,12 +61,12 @@ def decide_unread(
         the rule modules where they decide or a reference can be compared.
     """
     rows = list(zip(references, candidates, decisions, strict=True))
-    read = reader.read(text for texts, answer, (_, is_decided) in rows if not is_decided for text in (*texts, answer))
+    readings = reader.read(text for texts, answer, (_, is_decided) in rows if not is_decided for text in (*texts, answer))
     all_references, all_decisions = [], []
     for texts, answer, (decision, is_decided) in rows:
         readable = list(texts)
         if not is_decided and not is_blank_answer(answer, texts):
-            problems = [_describe_problem(text, answer, read) for text in texts]
+            problems = [_describe_problem(text, answer, readings) for text in texts]
             lacking = [checks_long_words and not _has_long_word(text, answer) for text in texts]
             readable = [row[0] for row in zip(texts, problems, lacking, strict=True) if not any(row[1:])]
             if decision and decision.correct is not None and reader.ignores_case and _differ_in_case(texts, answer):
@@ -78,12 +78,12 @@ def decide_unread(
     return all_references, all_decisions
 
 
-def _describe_problem(reference: str, answer: str, read: Mapping[str, ReadText]) -> str | None:
+def _describe_problem(reference: str, answer: str, readings: Mapping[str, ReadText]) -> str | None:
     """Say why the encoder cannot compare an answer with a reference; None if it can."""
     for name, text in ("reference", reference), ("answer", answer):
-        if (share := read[text].share_lost) > MAX_SHARE_LOST:
+        if (share := readings[text].share_lost) > MAX_SHARE_LOST:
             return f"the encoder cannot read {100 * share:.0f}% of the {name}"
-    return "the encoder reads other words of both alike" if read[reference].confuses(read[answer]) else None
+    return "the encoder reads other words of both alike" if readings[reference].confuses(readings[answer]) else None
 
 
 def _differ_in_case(references: Sequence[str], answer: str) -> bool:
@@ -95,8 +95,8 @@ def _compare_all(references: Sequence[str], answer: str, problem: str | None, de
     """Compare an answer with references that cannot be read; without a `problem` they are long words that it lacks."""
     if problem is None:
         word = unwrap(references[0])
-        shown = word if len(word) <= MAX_REASON_CHARACTERS else f"{word[:MAX_REASON_CHARACTERS]}…"
-        return Decision(False, LONG_WORD, f"the answer lacks {shown}")
+        shortened = word if len(word) <= MAX_REASON_CHARACTERS else f"{word[:MAX_REASON_CHARACTERS]}…"
+        return Decision(False, LONG_WORD, f"the answer lacks {shortened}")
     is_rejected = decision is not None and not decision.correct
     matches = [match for reference in references if (match := _compare(reference, answer, allows_more=not is_rejected))]
     return Decision(bool(matches), EXACT, f"{matches[0] if matches else 'not the words of the reference'}; {problem}")

@@ -23,8 +23,8 @@ _IDLE_SPACE = re.compile(r"\s+(?!\w)|(?<!\w)\s+")
 
 def describe_equality(answer: str, references: Sequence[str], extractor: str, *, is_equal: bool) -> str:
     """Say which part of an answer was compared with what: `final answer "Rome" ≠ "Paris"`."""
-    place = "" if extractor == "full_text" else f"{extractor.replace('_', ' ')} "
-    return f"{place}{quote(answer)} {'=' if is_equal else '≠'} {' or '.join(map(quote, references[:_MAX_LISTED]))}"
+    location = "" if extractor == "full_text" else f"{extractor.replace('_', ' ')} "
+    return f"{location}{quote(answer)} {'=' if is_equal else '≠'} {' or '.join(map(quote, references[:_MAX_LISTED]))}"
 
 
 def compare_plain(references: Sequence[str], answer: str, stated: str, text: str) -> bool | None:

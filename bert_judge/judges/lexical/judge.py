@@ -307,18 +307,18 @@ class LexicalJudge:
         metric, is_match, reference = self.settings.metric, match.score >= match.threshold, match.reference
         if metric == "exact_match":
             return f"{metric}: {describe_equality(answer, [reference], extractor, is_equal=is_match)}"
-        place = "" if extractor == "full_text" else f" in the {extractor.replace('_', ' ')} {quote(answer)}"
+        location = "" if extractor == "full_text" else f" in the {extractor.replace('_', ' ')} {quote(answer)}"
         words = self._split(reference)
         if metric == "contains":
             is_within = not is_match and words and contains(words, match.answer_terms)
-            found = "found" if is_match else "found within another number, unit or word:" if is_within else "did not find"
-            return f"{metric}: {found} {quote(reference)}{place}"
+            verb = "found" if is_match else "found within another number, unit or word:" if is_within else "did not find"
+            return f"{metric}: {verb} {quote(reference)}{location}"
         words, terms = self._select_words(words), set(match.answer_terms)
         present = [word for word, stem in zip(words, self._stem(words), strict=True) if stem in terms]
         # Words in common do not count then.
         distinction = "another number, formula, negation or unit; " if present and not match.score else ""
         comparison = f"{format_share(match.score)} {'≥' if is_match else '<'} {format_share(match.threshold)}"
-        size = place or f"; words of the answer: {len(match.answer_terms)}"
+        size = location or f"; words of the answer: {len(match.answer_terms)}"
         return f"{metric} {comparison}: {distinction}{compare_words(words, present)} of {quote(reference)}{size}"
 
     def _split(self, text: str) -> list[str]:
@@ -339,7 +339,7 @@ class LexicalJudge:
     ) -> Label | _Undecided:
         """Return the label where identity, quantities or integers decide; otherwise Math-Verify does."""
         references = [write_numbers(row.question, reference) for reference in references]
-        text, answer = (write_numbers(row.question, part) for part in (text, answer))
+        text, answer = (write_numbers(row.question, side) for side in (text, answer))
         if len(references) > 1 and lists_all(references, extraction.extract_final_answer(text) or text):
             return decided(1.0, reason="math_verify: the answers of all references", raw=text[:MAX_RAW])
         if extractor in ("last_number", "full_text"):

@@ -69,8 +69,8 @@ def train_judge(context: TrainingContext) -> None:
     judge.card.calibration = Calibration.fit(log_probabilities, np.stack([labels, 1 - labels], axis=1))
     result = metrics.classification_metrics(labels, judge.card.calibration(log_probabilities)[:, 0])
     log.info("validation: %s", {name: round(value, 4) for name, value in result.items()})
-    seen = pd.concat([rows, held_out])
-    write_seen_rows(context.folder, hash_rows(seen["question"], seen["candidate"]))
+    training_rows = pd.concat([rows, held_out])
+    write_seen_rows(context.folder, hash_rows(training_rows["question"], training_rows["candidate"]))
     training.write(judge, result, {"rows": len(rows), **statistics}, f"{len(rows):,} answers of the dataset `{spec['dataset']}`")
 
 

@@ -23,7 +23,7 @@ from bert_judge.judges.protocol import Label, Row, empty_answer
 
 PROMPTS = judge.PROMPTS["rubric"]
 
-GRADED, CHOSEN = "grades in JSON", "the likeliest grade"
+GRADED, LIKELIEST = "grades in JSON", "the likeliest grade"
 NO_GRADES = "no JSON object with grades in the judge's reply"
 # Length of an object in characters, and number of closing braces tried; a text with more of them repeats itself.
 MAX_OBJECT_LENGTH, MAX_OBJECTS = 4000, 200
@@ -58,8 +58,8 @@ class RubricJudge(LLMJudge):
     def _reply_formats(self) -> tuple[ReplyFormat, ReplyFormat]:
         form = "{" + ", ".join(f'"{aspect}": …' for aspect in self.ranges) + "}"
         retry = ReplyFormat(PROMPTS["retry"].format(form=form))
-        [(low, high), *others] = self.ranges.values()
-        if not others and high - low < MAX_CHOICES:
+        [(low, high), *rest] = self.ranges.values()
+        if not rest and high - low < MAX_CHOICES:
             # Not the number alone: 1 is a prefix of 10.
             choices = tuple(f"{grade}/{high}" for grade in range(low, high + 1))
             retry = ReplyFormat(PROMPTS["one_grade"].format(low=low, high=high, example=choices[len(choices) // 2]), choices)
@@ -89,7 +89,7 @@ class RubricJudge(LLMJudge):
     def _parse_completion(self, case: RowCase, completion: Completion, choices: tuple[str, ...] | None) -> Reading:
         code, text = case.candidate.code, case.candidate.text
         if choices and (choice := completion.text.strip()) in choices:
-            reading = Reading(CHOSEN, grades=dict.fromkeys(self.ranges, float(choice.partition("/")[0])))
+            reading = Reading(LIKELIEST, grades=dict.fromkeys(self.ranges, float(choice.partition("/")[0])))
         else:
             reading = parse_grades(completion.text, self.ranges, code, text, completion.status != "truncated")
         if reading.grades is None:

@@ -72,9 +72,9 @@ def augment(rows: pd.DataFrame, tuning: JudgeTuning) -> pd.DataFrame:
     epochs = []
     for epoch in range(math.ceil(tuning.epochs)):
         share = min(1.0, tuning.epochs - epoch)
-        drawn = rows[_draw(rows, "epoch", tuning.seed, epoch) < share]
-        is_swapped = _draw(drawn, "swap", tuning.seed, epoch) < tuning.swap_ratio
-        epochs.append(pd.concat([drawn[~is_swapped], swap(drawn[is_swapped])]).sort_index())
+        selected_rows = rows[_draw(rows, "epoch", tuning.seed, epoch) < share]
+        is_swapped = _draw(selected_rows, "swap", tuning.seed, epoch) < tuning.swap_ratio
+        epochs.append(pd.concat([selected_rows[~is_swapped], swap(selected_rows[is_swapped])]).sort_index())
         dropped = _draw(epochs[-1], "reference", tuning.seed, epoch) < tuning.reference_drop_ratio
         epochs[-1] = epochs[-1].assign(references=epochs[-1]["references"].astype(object).mask(dropped, None))
     return pd.concat(epochs, ignore_index=True)
@@ -89,7 +89,7 @@ def swap(rows: pd.DataFrame) -> pd.DataFrame:
     """Swap the answers of pairs, with label, grades, and the names of the answers in the explanation."""
     columns = {f"{name}_{side}": f"{name}_{SWAPPED[side]}" for name in ("answer", "grade") for side in "ab"}
     return rows.assign(
-        **{column: rows[other] for column, other in columns.items()},
+        **{column: rows[swapped] for column, swapped in columns.items()},
         label=rows["label"].replace(SWAPPED_VERDICTS),
         rationale=rows["rationale"].map(swap_names, na_action="ignore"),
     )

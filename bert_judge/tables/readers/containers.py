@@ -197,8 +197,8 @@ def _is_workbook(path: Path) -> bool:
 
 def _detect_encoding(container: Container, head: bytes) -> str:
     """Return the encoding of a text: that of its mark, UTF-16 with its many zero bytes, UTF-8, or else Windows-1252."""
-    if other := next((name for mark, name in _OTHER_FORMATS.items() if head.startswith(mark)), None):
-        raise InputError(f"{container.path}: is {other}; save it as CSV (UTF-8), JSON lines or parquet")
+    if format_name := next((name for mark, name in _OTHER_FORMATS.items() if head.startswith(mark)), None):
+        raise InputError(f"{container.path}: is {format_name}; save it as CSV (UTF-8), JSON lines or parquet")
     for mark, encoding in _MARKS.items():
         if head.startswith(mark):
             return encoding
@@ -243,15 +243,15 @@ def _detect_format(text: str, ending: str | None, is_whole: bool) -> str:
         return "json" if ending == "json" or start[1:].lstrip().startswith("{") else ending or "csv"
     if not start.startswith("{"):
         return ending if ending in ("jsonl", "json") else "csv"
-    first, line_end, others = start.partition("\n")
-    is_last = is_whole and not others.strip()
+    first, line_end, rest = start.partition("\n")
+    is_last = is_whole and not rest.strip()
     try:
         value = json.loads(first)
     except (ValueError, RecursionError):
         if not line_end:
             # Longer than what was read, or cut off.
             return "json" if ending == "json" else "jsonl"
-        return "jsonl" if others.lstrip().startswith("{") else "json"
+        return "jsonl" if rest.lstrip().startswith("{") else "json"
     holds_rows = any(isinstance(member, dict | list) for member in value.values())
     return "json" if is_last and (holds_rows or ending == "json") and ending != "jsonl" else "jsonl"
 

@@ -125,8 +125,8 @@ def _role_names(value: Any) -> frozenset[str]:
         {name for name in names if has_usual_name(name, role) or has_role_words(name, role)}
         for role in ("question", "references", "candidate")
     )
-    others = (references | answers | set(filter(is_ambiguous, names))) - questions
-    return frozenset(questions | others) if questions and len(others) > 1 else frozenset()
+    answer_names = (references | answers | set(filter(is_ambiguous, names))) - questions
+    return frozenset(questions | answer_names) if questions and len(answer_names) > 1 else frozenset()
 
 
 def _join_groups(path: Path, groups: list[Group]) -> Members:
@@ -140,15 +140,15 @@ def _join_groups(path: Path, groups: list[Group]) -> Members:
     if len(results) > 1:
         first = max(results, key=lambda group: (not _FAILURES.search(group.name), _longest_text(group.rows)))
     keys, names = first.rows[0][1].keys(), _role_names(first.rows[0][1])
-    alike = [group for group in results if (own := group.rows[0][1].keys()) == keys or (names and own >= names)]
+    alike = [group for group in results if (group_keys := group.rows[0][1].keys()) == keys or (names and group_keys >= names)]
     contents = [{_content(row, names or keys) for _, row in group.rows} for group in alike]
 
-    def is_repeated(place: int) -> bool:
-        size, are_failures = len(alike[place].rows), [bool(_FAILURES.search(group.name)) for group in alike]
-        others = [n for n, other in enumerate(alike) if len(other.rows) > size or are_failures[place] > are_failures[n]]
-        return any(contents[place] <= contents[n] for n in others)
+    def is_repeated(index: int) -> bool:
+        size, are_failures = len(alike[index].rows), [bool(_FAILURES.search(group.name)) for group in alike]
+        duplicates = [n for n, rival in enumerate(alike) if len(rival.rows) > size or are_failures[index] > are_failures[n]]
+        return any(contents[index] <= contents[n] for n in duplicates)
 
-    joined = [group for place, group in enumerate(alike) if not is_repeated(place)]
+    joined = [group for position, group in enumerate(alike) if not is_repeated(position)]
     if len(joined) > 1:
         log_once(log, f"{path}: the rows of {', '.join(repr(group.name) for group in joined)} are joined")
     return (row for group in joined for row in group.rows)
@@ -192,11 +192,11 @@ def _row_groups(name: str, document: dict[str, Any]) -> list[Group]:
     # A single object may hold the rows.
     if not are_rows or len(objects) == 1:
         for key, value in document.items():
-            place = f"{name}.{key}".strip(".")
+            path = f"{name}.{key}".strip(".")
             if isinstance(value, dict):
-                groups += [Group(place, _rows_by_id({key: value}))] if _role_names(value) else _row_groups(place, value)
+                groups += [Group(path, _rows_by_id({key: value}))] if _role_names(value) else _row_groups(path, value)
             elif isinstance(value, list) and value and isinstance(value[0], dict) and not is_message(value[0]):
-                groups.append(Group(place, list(_enumerate(_questions(value)))))
+                groups.append(Group(path, list(_enumerate(_questions(value)))))
     return groups or ([Group(name, _rows_by_id(objects))] if are_rows else [])
 
 
@@ -212,7 +212,7 @@ def _rows_by_id(objects: dict[str, Any]) -> list[tuple[str, Any]]:
 
 def _questions(rows: list[Any]) -> list[Any]:
     """Return the questions of SQuAD's articles; other rows stay as they are."""
-    paragraphs = [part for row in rows for part in (isinstance(row, dict) and row.get("paragraphs")) or () if "qas" in part]
+    paragraphs = [member for row in rows for member in (isinstance(row, dict) and row.get("paragraphs")) or () if "qas" in member]
     return [question for paragraph in paragraphs for question in paragraph["qas"]] or rows
 
 

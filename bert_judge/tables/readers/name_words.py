@@ -98,26 +98,26 @@ def may_have_role(name: str, role: str, columns: tuple[str, ...]) -> bool:
     """
     if role == "model":
         return not is_in_grader(name)
-    objects = [normalize(part) for part in _objects(name)]
+    objects = [normalize(segment) for segment in _objects(name)]
     folders = vocabulary()["folders"]
     if role not in folders:
         return True
 
-    def may_hold(part: str) -> bool:
-        if part in folders["row"] or part in folders["input"]:
+    def may_hold(segment: str) -> bool:
+        if segment in folders["row"] or segment in folders["input"]:
             return role != "candidate" or _is_row(
-                name, columns, ("references",) if part in folders["input"] else ("question", "references")
+                name, columns, ("references",) if segment in folders["input"] else ("question", "references")
             )
-        if role == "references" and part in folders["metadata"]:
+        if role == "references" and segment in folders["metadata"]:
             return is_sure_reference(name)
-        if part in folders[role] or has_usual_name(part, role) or has_role_words(part, role):
+        if segment in folders[role] or has_usual_name(segment, role) or has_role_words(segment, role):
             return True
-        if vocabulary()["words"]["judge"] & set(split_words(part)):
+        if vocabulary()["words"]["judge"] & set(split_words(segment)):
             # A grader repeats the `correct_answer` in its verdict, as in Humanity's Last Exam; its `reference` may be another's.
             return role == "references" and len(split_words(name)) > 1 and is_sure_reference(name)
         # Whatever its name is, an object with a question and its references is the row.
-        others = {"question": ("references",), "references": ("question",), "candidate": ("question", "references")}.get(role, ())
-        return bool(others) and all(_is_row(name, columns, (other,)) for other in others)
+        required = {"question": ("references",), "references": ("question",), "candidate": ("question", "references")}.get(role, ())
+        return bool(required) and all(_is_row(name, columns, (role,)) for role in required)
 
     return all(map(may_hold, objects))
 
@@ -125,15 +125,15 @@ def may_have_role(name: str, role: str, columns: tuple[str, ...]) -> bool:
 def is_in_grader(name: str) -> bool:
     """Return whether a key is in an object that describes a grader or its verdict, as in `autoeval_label.model`."""
     words = vocabulary()["words"]["judge"] | vocabulary()["words"]["verdict"]
-    return any(not words.isdisjoint(split_words(part)) for part in _objects(name))
+    return any(not words.isdisjoint(split_words(segment)) for segment in _objects(name))
 
 
 def is_in_unknown_object(name: str) -> bool:
     """Return whether a key is in an object that may describe something else than the row."""
     folders = vocabulary()["folders"]
-    known = {*folders["row"], *folders["input"], *folders["references"]}
-    parts = [part for part in _objects(name) if not has_role_words(part, "references") and not has_usual_name(part, "references")]
-    return any(normalize(part) not in known for part in parts)
+    folder_names = {*folders["row"], *folders["input"], *folders["references"]}
+    names = [text for text in _objects(name) if not has_role_words(text, "references") and not has_usual_name(text, "references")]
+    return any(normalize(text) not in folder_names for text in names)
 
 
 def is_sure_reference(name: str) -> bool:
@@ -143,8 +143,8 @@ def is_sure_reference(name: str) -> bool:
 
 
 def _is_row(name: str, columns: tuple[str, ...], roles: tuple[str, ...]) -> bool:
-    siblings = [other for other in columns if other != name and _objects(other) == _objects(name)]
-    return any(has_usual_name(other, role) or has_role_words(other, role) for other in siblings for role in roles)
+    siblings = [sibling for sibling in columns if sibling != name and _objects(sibling) == _objects(name)]
+    return any(has_usual_name(sibling, role) or has_role_words(sibling, role) for sibling in siblings for role in roles)
 
 
 def _objects(name: str) -> list[str]:
@@ -157,10 +157,10 @@ def _objects(name: str) -> list[str]:
 def split_words(name: str) -> tuple[str, ...]:
     """Return the words of a name in the singular: `goldenAnswers` is golden, answer."""
     spaced = re.sub(r"(?<=[a-z\d])(?=[A-Z])", " ", _strip_remarks(_strip_objects(name)))
-    known = _known_words()
+    vocabulary_words = _known_words()
     # Without numbers and versions: "GPT-4 answer", "output v2".
     words = re.findall(r"[^\W\d_]+", re.sub(r"['’]s\b|\bv\d+\b", "", _fold_accents(spaced.casefold())))
-    return tuple(word[:-1] if word.endswith("s") and word[:-1] in known else word for word in words)
+    return tuple(word[:-1] if word.endswith("s") and word[:-1] in vocabulary_words else word for word in words)
 
 
 @cache
@@ -182,8 +182,8 @@ def _strip_objects(name: str) -> str:
 def _strip_remarks(name: str) -> str:
     """Return a name without remarks in brackets, `Model output (v2)`; of these, words that tell the role stay: `Answer (gold)`."""
     remarks = re.findall(r"[^\W\d_]+", " ".join(_REMARK.findall(name)).casefold())
-    kept = [word for word in remarks if any(word in vocabulary()["words"][kind] for kind in _REMARK_WORDS)]
-    return " ".join([*kept, rest]) if (rest := _REMARK.sub(" ", name).strip()) else name
+    remark_words = [word for word in remarks if any(word in vocabulary()["words"][kind] for kind in _REMARK_WORDS)]
+    return " ".join([*remark_words, rest]) if (rest := _REMARK.sub(" ", name).strip()) else name
 
 
 @lru_cache(maxsize=1024)

@@ -241,8 +241,8 @@ def _row_size(cells: Sequence[Any]) -> int:
 def _read_table(container: Container, rows: int, columns: Collection[str] | None) -> Generator[Chunk]:
     start, parse = 0, sheets.parse_cell if container.format == "markdown" else lambda cell: cell
     with _TABLES[container.format](container) as (header, all_rows, fraction_read):
-        places = {name: position for position, name in reversed([*enumerate(header)])}
-        positions = [(name, places[name]) for name in (header if columns is None else columns)]
+        position_by_name = {name: position for position, name in reversed([*enumerate(header)])}
+        positions = [(name, position_by_name[name]) for name in (header if columns is None else columns)]
         for cells in batch_rows(all_rows, rows, _row_size):
             locations = [f"row {start + number}" for number in range(1, len(cells) + 1)]
             start += len(cells)
@@ -272,15 +272,15 @@ _JSON_ROWS = {"jsonl": _json_lines, "json": _json_document}
 
 
 def _read_json(container: Container, rows: int, columns: Collection[str] | None) -> Generator[Chunk]:
-    size, read = container.path.stat().st_size, 0
+    size, num_read = container.path.stat().st_size, 0
     lines = _JSON_ROWS[container.format](container)
     for some in batch_rows(lines, rows, lambda line: len(line[2])):
         locations, records, raw = map(list, zip(*some, strict=True))
         if columns is not None:
             records = [{name: record.get(name) for name in columns} for record in records]
         # An overestimate for a compressed or re-encoded file.
-        read += sum(map(len, raw))
-        yield Chunk(records, locations, raw, min(1.0, read / size))
+        num_read += sum(map(len, raw))
+        yield Chunk(records, locations, raw, min(1.0, num_read / size))
 
 
 _READERS = {"parquet": _read_parquet, **dict.fromkeys(_TABLES, _read_table), **dict.fromkeys(_JSON_ROWS, _read_json)}

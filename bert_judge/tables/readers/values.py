@@ -107,7 +107,7 @@ def parse_message(value: Any, role: str) -> str:
             return parse_message(member, role)
     if isinstance(value, Sequence) and not isinstance(value, bytes):
         # Also items between messages, such as the reasoning of OpenAI's responses.
-        value = [part for part in value if not _is_hidden(part)]
+        value = [element for element in value if not _is_hidden(element)]
         if messages := [member for member in value if is_message(member)]:
             if not (matching := [message for message in messages if message_role(message) == role]):
                 raise UnreadableCell(f"has no message of the {role}; it is {_preview(value)}")
@@ -116,16 +116,16 @@ def parse_message(value: Any, role: str) -> str:
             return parse_message(value[0], role)
         if not value:
             return ""
-        if all(isinstance(part, Mapping) for part in value) and any("text" in part for part in value):
-            return "".join(parse_text(part.get("text")) for part in value)
+        if all(isinstance(element, Mapping) for element in value) and any("text" in element for element in value):
+            return "".join(parse_text(element.get("text")) for element in value)
     return parse_text(value)
 
 
 def parse_conversation(value: Any) -> str:
     """Return a question with the turns before it, as one text; only the question if the value is no list of messages."""
     parsed = parse_literal(value)
-    messages = [part for part in parsed if is_message(part)] if isinstance(parsed, list) else []
-    questions = [place for place, message in enumerate(messages) if message_role(message) == USER]
+    messages = [element for element in parsed if is_message(element)] if isinstance(parsed, list) else []
+    questions = [position for position, message in enumerate(messages) if message_role(message) == USER]
     earlier = messages[: max(questions, default=0)]
     turns = [(role, parse_message(message, role)) for message in earlier if (role := message_role(message))]
     return join_turns(turns, parse_message(value, USER))
@@ -172,11 +172,11 @@ def _members(value: Any) -> Iterator[str]:
         yield " ".join(parse_text(value[key]) for key in _DATE if value.get(key))
     elif isinstance(value, Mapping):
         folded = {str(key).casefold(): member for key, member in value.items()}
-        parts = [folded[key] for key in _KEYS["references"] if folded.get(key) is not None]
-        if not parts:
+        cells = [folded[key] for key in _KEYS["references"] if folded.get(key) is not None]
+        if not cells:
             raise UnreadableCell(f"is {_preview(value)}; give a text")
-        for part in parts:
-            yield from _members(part)
+        for element in cells:
+            yield from _members(element)
     elif isinstance(value, list | tuple | set) and value and all(map(is_message, value)):
         yield parse_message(list(value), ASSISTANT)
     elif isinstance(value, list | tuple | set):
@@ -377,13 +377,13 @@ def is_message(value: Any) -> bool:
     return has_role and any(key in value for key in _KEYS["message"])
 
 
-def _is_hidden(part: Any) -> bool:
+def _is_hidden(element: Any) -> bool:
     """Return whether a part of a message is reasoning or the call of a tool: by its type, or as Gemini and Bedrock mark it."""
-    return isinstance(part, Mapping) and (
-        part.get("type") in _WORDS["hidden_parts"]
-        or part.get("thought") is True
-        or part.get("channel") in ("analysis", "commentary")
-        or "reasoningContent" in part
+    return isinstance(element, Mapping) and (
+        element.get("type") in _WORDS["hidden_parts"]
+        or element.get("thought") is True
+        or element.get("channel") in ("analysis", "commentary")
+        or "reasoningContent" in element
     )
 
 

@@ -126,8 +126,8 @@ def _may_be_corrected(module: str, text: str) -> bool:
 
 
 def _is_left_open(question: str, references: Sequence[str], text: str) -> bool:
-    asked = (decide_commitment, decide_alternatives)
-    return stops_early(text) or any(decide_module(question, references, text) is not None for decide_module in asked)
+    modules = (decide_commitment, decide_alternatives)
+    return stops_early(text) or any(decide_module(question, references, text) is not None for decide_module in modules)
 
 
 @cache

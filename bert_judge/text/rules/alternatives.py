@@ -73,24 +73,24 @@ def decide_alternatives(question: str, references: Sequence[str], text: str) -> 
     pieces = [piece.strip() for piece in separator.split(listed) if piece.strip()]
     if SENTENCE_WORD.search(" ".join(pieces)) or any(map(_UNFINISHED.search, pieces)) or any(map(_REPLACES.match, pieces)):
         return None
-    parts = list(map(normalize, pieces))
+    texts = list(map(normalize, pieces))
     expected = {normalize(unwrap(reference)) for reference in references}
-    matches, others = [part for part in parts if part in expected], [part for part in parts if part not in expected]
+    matches, rejected = [part for part in texts if part in expected], [part for part in texts if part not in expected]
     if (
-        not all(parts)
+        not all(texts)
         or len(matches) != 1
-        or not others
-        or any(_has_words(part, reference) or _has_words(reference, part) for part in others for reference in expected)
+        or not rejected
+        or any(_has_words(part, reference) or _has_words(reference, part) for part in rejected for reference in expected)
     ):
         return None
     excludes = bool(_EXCLUDES.search(answer))
-    match = parts.index(matches[0])
+    match = texts.index(matches[0])
     are_values = excludes and _differ(question, pieces[match], pieces[:match] + pieces[match + 1 :])
-    if len(set(parts)) < (2 if excludes and (is_in_doubt or are_values) else MIN_CANDIDATES):
+    if len(set(texts)) < (2 if excludes and (is_in_doubt or are_values) else MIN_CANDIDATES):
         return None
-    if not (is_in_doubt or are_values or _look_alike(listed, pieces, parts, matches[0])):
+    if not (is_in_doubt or are_values or _look_alike(listed, pieces, texts, matches[0])):
         return None
-    return Decision(False, "alternatives", f"one of {len(parts)} candidates that it names")
+    return Decision(False, "alternatives", f"one of {len(texts)} candidates that it names")
 
 
 _OFFERED = re.compile(r"([\w.'’-]+),? or (?:the |an? )?([\w.'’-]+?)\W*\?")
@@ -114,23 +114,23 @@ def _repeats_question(question: str, references: Sequence[str], text: str) -> bo
 _NAMES_BY_PLACE = re.compile(r"\b(?:former|latter|1st|2nd|neither)\b")
 
 
-def _look_alike(listed: str, pieces: Sequence[str], parts: Sequence[str], match: str) -> bool:
+def _look_alike(listed: str, pieces: Sequence[str], texts: Sequence[str], match: str) -> bool:
     """Return whether the candidates could be parts of a list, rather than parts of an address, a date or a sentence."""
-    lengths = [len(part.split()) for part in parts]
-    if len(parts) >= MIN_UNLIKE_CANDIDATES and max(lengths) <= MAX_MEMBER_WORDS and not _CODE.search(listed):
+    lengths = [len(part.split()) for part in texts]
+    if len(texts) >= MIN_UNLIKE_CANDIDATES and max(lengths) <= MAX_MEMBER_WORDS and not _CODE.search(listed):
         return not _ADDRESS.search(listed)
     # "April 5, 2011" has a comma within one answer.
     if max(lengths) - min(lengths) > MAX_EXTRA_WORDS or (MONTH.search(listed) and re.search(r"\d", listed)):
         return False
-    if not _MARKS_ALTERNATIVES.search(listed) and parts[0] == match and len(parts) <= MIN_CANDIDATES:
+    if not _MARKS_ALTERNATIVES.search(listed) and texts[0] == match and len(texts) <= MIN_CANDIDATES:
         return False
-    return len({(_is_number(part), piece[0].isupper()) for part, piece in zip(parts, pieces, strict=True)}) == 1
+    return len({(_is_number(part), piece[0].isupper()) for part, piece in zip(texts, pieces, strict=True)}) == 1
 
 
-def _differ(question: str, match: str, others: Sequence[str]) -> bool:
+def _differ(question: str, match: str, rejected: Sequence[str]) -> bool:
     """Return whether all other candidates are dates or quantities that differ from the match: 7 km from 5 km, not 5000 m."""
     decide = decide_date if is_moment(match) else decide_number
-    decisions = [decide(question, match, other) for other in others]
+    decisions = [decide(question, match, alternative) for alternative in rejected]
     return all(decision is not None and not decision.correct for decision in decisions)
 
 

@@ -79,14 +79,14 @@ def decide_code(question: str, reference: str, answer: str, *, is_whole: bool = 
         return None
     for code in _codes():
         expected = code.read(expected_text) if code.asks.search(question) else None
-        given = (code.read(given_text) or (None if is_whole else code.find(answer))) if expected else None
-        is_same = expected == given
+        actual = (code.read(given_text) or (None if is_whole else code.find(answer))) if expected else None
+        is_same = expected == actual
         if (
             expected
-            and given
-            and (is_same or code.name not in _MAY_MEAN_THE_SAME or _MAY_MEAN_THE_SAME[code.name](expected, given))
+            and actual
+            and (is_same or code.name not in _MAY_MEAN_THE_SAME or _MAY_MEAN_THE_SAME[code.name](expected, actual))
         ):
-            return Decision(is_same, "code", f"{'same' if is_same else 'another'} {code.name}: {given}, {expected}")
+            return Decision(is_same, "code", f"{'same' if is_same else 'another'} {code.name}: {actual}, {expected}")
     return None
 
 
@@ -94,27 +94,27 @@ def decide_code(question: str, reference: str, answer: str, *, is_whole: bool = 
 _NAME_MARK = re.compile(r"\w_\w|\A-|[/\\]|\w(?:\.|::)[a-z]\w|\A[a-z]+[A-Z]")
 
 
-def _are_names(expected: str, given: str) -> bool:
+def _are_names(expected: str, actual: str) -> bool:
     """Return whether two different words are names of a program: split_data and merge_data, fit and fit_transform."""
-    is_spelling = re.sub(r"\W|_", "", expected).casefold() == re.sub(r"\W|_", "", given).casefold()
-    return bool(_NAME_MARK.search(expected) or _NAME_MARK.search(given)) and (not is_spelling or "/" in expected)
+    is_spelling = re.sub(r"\W|_", "", expected).casefold() == re.sub(r"\W|_", "", actual).casefold()
+    return bool(_NAME_MARK.search(expected) or _NAME_MARK.search(actual)) and (not is_spelling or "/" in expected)
 
 
-def _are_structures(expected: str, given: str) -> bool:
+def _are_structures(expected: str, actual: str) -> bool:
     """Return whether two SMILES have other atoms, or the same in the same order; in another order, they may be one molecule."""
-    atoms = [re.findall("[A-Za-z]", text) for text in (expected, given)]
+    atoms = [re.findall("[A-Za-z]", text) for text in (expected, actual)]
     return atoms[0] == atoms[1] or sorted(map(str.upper, atoms[0])) != sorted(map(str.upper, atoms[1]))
 
 
-def _are_times(expected: str, given: str) -> bool:
+def _are_times(expected: str, actual: str) -> bool:
     """Return whether two times differ; in two zones, other figures may be the same moment."""
-    (clock, zone), (other_clock, other_zone) = (re.findall(r"[\d:]+|[^\d:]+\Z", text) for text in (expected, given))
+    (clock, zone), (other_clock, other_zone) = (re.findall(r"[\d:]+|[^\d:]+\Z", text) for text in (expected, actual))
     return bool(zone == other_zone or clock == other_clock)
 
 
-def _differ_in_case(expected: str, given: str) -> bool:
+def _differ_in_case(expected: str, actual: str) -> bool:
     r"""Return whether two regular expressions differ in case only, \d and \D; others may match the same texts."""
-    return expected.casefold() == given.casefold()
+    return expected.casefold() == actual.casefold()
 
 
 # Whether two different texts in a notation mean different things, where that is not certain.
@@ -145,11 +145,11 @@ _COMMAND, _MARKUP = re.compile(r"\\(?:ce|mathrm|text|mathsf|rm)\s?"), re.compile
 _REACTION_ARROW = re.compile(r"\s*(?:<?-+>|→|⟶|⇌|<=>|\\(?:right|left)*arrow|=)\s*")
 
 
-def _compare_formulas(question: str, expected: str, given: str) -> Decision | None:
-    first, second = (_COMMAND.sub("", unicodedata.normalize("NFKC", text)) for text in (expected, given))
+def _compare_formulas(question: str, expected: str, actual: str) -> Decision | None:
+    first, second = (_COMMAND.sub("", unicodedata.normalize("NFKC", text)) for text in (expected, actual))
     sides = [[_read_side(side) for side in _REACTION_ARROW.split(text)] for text in (first, second)]
     is_reaction = "+" in first and ("=" not in first or _ASKS_REACTION.search(question))
-    if is_reaction and len(sides[0]) == len(sides[1]) == 2 and all(all(parts) for parts in sides):
+    if is_reaction and len(sides[0]) == len(sides[1]) == 2 and all(all(terms) for terms in sides):
         is_same = sides[0] == sides[1]
         return Decision(is_same, "code", f"{'the same' if is_same else 'another'} reaction")
     first, second = (_MARKUP.sub("", text) for text in (first, second))
@@ -189,11 +189,11 @@ _DEGREES = re.compile(
 _NEAR = 0.01
 
 
-def _compare_positions(expected: str, given: str) -> Decision | None:
+def _compare_positions(expected: str, actual: str) -> Decision | None:
     """Compare latitude and longitude, in this order, in decimals or with minutes and seconds."""
-    if not all(("°" in text or text.count(".") > 1) and not _DEGREES.sub("", text).strip(" ,;/()") for text in (expected, given)):
+    if not all(("°" in text or text.count(".") > 1) and not _DEGREES.sub("", text).strip(" ,;/()") for text in (expected, actual)):
         return None
-    first, second = ([_read_degrees(match) for match in _DEGREES.finditer(text)] for text in (expected, given))
+    first, second = ([_read_degrees(match) for match in _DEGREES.finditer(text)] for text in (expected, actual))
     if len(first) != 2 or len(second) != 2:
         return None
     is_same = all(abs(one - two) <= _NEAR for one, two in zip(first, second, strict=True))
@@ -211,17 +211,17 @@ _QUERY = re.compile(r"\s*(?:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP)\s", r
 # A command has an option; otherwise, words are prose.
 _COMMAND_LINE = re.compile(r"(?:\$ )?[a-z][a-z\d_.-]+(?: \S+)*? (?:--?[A-Za-z]|\+[a-z])\S*(?: \S+)*")
 _TOKEN = re.compile(r"'[^']*'|\"[^\"]*\"|[\w.]+|[<>=!]+|\S")
-_WHOLE = re.compile(r"\S+")
+_UNBROKEN = re.compile(r"\S+")
 _MAX_TOKENS = 120
 
 
-def _compare_statements(expected: str, given: str) -> Decision | None:
+def _compare_statements(expected: str, actual: str) -> Decision | None:
     """Compare two queries or commands by their tokens; more than one of them apart, both may do the same."""
-    is_query = bool(_QUERY.match(expected) and _QUERY.match(given))
-    if not is_query and not (_COMMAND_LINE.fullmatch(expected) and "\n" not in expected + given and len(given.split()) > 1):
+    is_query = bool(_QUERY.match(expected) and _QUERY.match(actual))
+    if not is_query and not (_COMMAND_LINE.fullmatch(expected) and "\n" not in expected + actual and len(actual.split()) > 1):
         return None
-    pattern = _TOKEN if is_query else _WHOLE
-    first, second = (pattern.findall(text.strip().removeprefix("$ ").rstrip("; ")) for text in (expected, given))
+    pattern = _TOKEN if is_query else _UNBROKEN
+    first, second = (pattern.findall(text.strip().removeprefix("$ ").rstrip("; ")) for text in (expected, actual))
     if is_query:
         first, second = ([token if token[0] in "'\"" else token.upper() for token in tokens] for tokens in (first, second))
     if first == second:

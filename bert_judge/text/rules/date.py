@@ -16,9 +16,9 @@ _ASKS_DURATION = re.compile(r"\b(?:how long|duration|how many|how much|how old|w
 _ASKS_TIME = re.compile(
     r"\b(?:when|year|date|day|month|born|died|wann|jahr|quand|cuándo|kdy|roce|rok|когда)\b|年|日|何时", re.IGNORECASE
 )
-_PARTS = ("year", "month", "day")
+_FIELDS = ("year", "month", "day")
 # What a question asks for by its name, if it asks for less than the full date.
-_ASKED = {
+_QUESTION_PATTERNS = {
     "year": re.compile(
         r"\b(?:which|what|the) years?\b|\bin what year|\bjahr\b|\bannée\b|\baño\b|roce|rok\b|哪一?年", re.IGNORECASE
     ),
@@ -48,26 +48,26 @@ def _decide(question: str, reference: str, answer: str) -> Decision | None:
     if expected.text.isdecimal() and not _ASKS_TIME.search(question):
         # A plain number.
         return None
-    whole = is_moment(unwrap(answer))
-    given = whole or _only_moment(question, answer)
-    if given is None:
+    only_moment = is_moment(unwrap(answer))
+    actual = only_moment or _only_moment(question, answer)
+    if actual is None:
         return None
-    same = compare(question, expected, given, is_whole=whole is not None)
+    same = compare(question, expected, actual, is_whole=only_moment is not None)
     if same is None or (not same[0] and _FOOTNOTE.search(answer)):
         return None
     is_same, reason = same
     module = "part_of_date" if reason.startswith("without") else "date"
-    return Decision(is_same, module, f"{reason}: {given.text} {'=' if is_same else '≠'} {expected.text}")
+    return Decision(is_same, module, f"{reason}: {actual.text} {'=' if is_same else '≠'} {expected.text}")
 
 
 def _only_moment(question: str, answer: str) -> Moment | None:
     """Return the only date or time in a short text, besides those that the question has; None if there are several."""
     if len(answer) > _MAX_SENTENCE or HEDGE.search(answer):
         return None
-    asked = {moment.fields for moment in find_moments(question)}
-    moments = [moment for moment in find_moments(answer) if moment.fields not in asked]
+    question_fields = {moment.fields for moment in find_moments(question)}
+    moments = [moment for moment in find_moments(answer) if moment.fields not in question_fields]
     # 2010 is said again by 11 July 2010.
-    moments = [moment for moment in moments if not any(moment is not other and _is_part(moment, other) for other in moments)]
+    moments = [moment for moment in moments if not any(moment is not rival and _is_part(moment, rival) for rival in moments)]
     return moments[-1] if moments and len({(moment.kind, moment.fields) for moment in moments}) == 1 else None
 
 
@@ -76,51 +76,53 @@ def _is_part(first: Moment, second: Moment) -> bool:
     return first.kind == second.kind == "date" and first.fields != second.fields and all(one in (None, two) for one, two in pairs)
 
 
-def compare(question: str, expected: Moment, given: Moment, *, is_whole: bool = True) -> tuple[bool, str] | None:
+def compare(question: str, expected: Moment, actual: Moment, *, is_whole: bool = True) -> tuple[bool, str] | None:
     """Return whether two moments are the same, and why; None where that is open."""
-    if {expected.kind, given.kind} == {"date"}:
-        return _compare_dates(question, expected, given, is_whole)
-    if expected.kind != given.kind:
-        is_year = expected.kind == "decade" and given.kind == "date" and given.fields == (expected.fields[0], None, None)
+    if {expected.kind, actual.kind} == {"date"}:
+        return _compare_dates(question, expected, actual, is_whole)
+    if expected.kind != actual.kind:
+        is_year = expected.kind == "decade" and actual.kind == "date" and actual.fields == (expected.fields[0], None, None)
         return (False, "a year, not a decade") if is_whole and is_year else None
     if expected.kind == "time":
-        return _compare_times(expected, given)
-    first, second = expected.fields[0] or 0, given.fields[0] or 0
+        return _compare_times(expected, actual)
+    first, second = expected.fields[0] or 0, actual.fields[0] or 0
     if expected.kind == "decade" and min(first, second) < 100:
         return (first % 100 == second % 100), f"{'same' if first % 100 == second % 100 else 'another'} decade"
-    is_same = expected.fields == given.fields
+    is_same = expected.fields == actual.fields
     return is_same, f"{'same' if is_same else 'another'} {expected.kind if expected.kind != 'years' else 'span of years'}"
 
 
-def _compare_dates(question: str, expected: Moment, given: Moment, is_whole: bool) -> tuple[bool, str] | None:
+def _compare_dates(question: str, expected: Moment, actual: Moment, is_whole: bool) -> tuple[bool, str] | None:
     readings = [
         (first, second)
         for first in (expected.fields, expected.other)
-        for second in (given.fields, given.other)
+        for second in (actual.fields, actual.other)
         if first is not None and second is not None and not _differing(first, second)
     ]
     if not readings:
-        part = _differing(expected.fields, given.fields)[0]
+        part = _differing(expected.fields, actual.fields)[0]
         return False, f"another {part}"
-    missing = [part for part, first, second in zip(_PARTS, *readings[0], strict=True) if first is not None and second is None]
+    missing = [part for part, first, second in zip(_FIELDS, *readings[0], strict=True) if first is not None and second is None]
     if not missing:
         return True, "same date"
-    asked = [part for part, pattern in _ASKED.items() if pattern.search(question)]
-    if asked:
-        is_enough = not set(asked) & set(missing)
-        return is_enough, f"same {asked[0]}" if is_enough else f"without its {' and '.join(missing)}"
+    question_fields = [part for part, pattern in _QUESTION_PATTERNS.items() if pattern.search(question)]
+    if question_fields:
+        is_enough = not set(question_fields) & set(missing)
+        return is_enough, f"same {question_fields[0]}" if is_enough else f"without its {' and '.join(missing)}"
     return (False, f"without its {' and '.join(missing)}") if "year" not in missing and is_whole else None
 
 
 def _differing(first: Sequence[int | None], second: Sequence[int | None]) -> list[str]:
     """Return the parts that both dates have and that differ."""
-    return [part for part, one, two in zip(_PARTS, first, second, strict=True) if None not in (one, two) and one != two]
+    return [part for part, one, two in zip(_FIELDS, first, second, strict=True) if None not in (one, two) and one != two]
 
 
-def _compare_times(expected: Moment, given: Moment) -> tuple[bool, str] | None:
-    first, second = ([field or 0 for field in moment.fields] for moment in (expected, given))
-    if first == second and ((expected.has_half and given.has_half) or not (expected.has_half or given.has_half) or first[0] == 12):
+def _compare_times(expected: Moment, actual: Moment) -> tuple[bool, str] | None:
+    first, second = ([field or 0 for field in moment.fields] for moment in (expected, actual))
+    if first == second and (
+        (expected.has_half and actual.has_half) or not (expected.has_half or actual.has_half) or first[0] == 12
+    ):
         return True, "same time"
-    if [first[0] % 12, *first[1:]] == [second[0] % 12, *second[1:]] and not (expected.has_half and given.has_half):
+    if [first[0] % 12, *first[1:]] == [second[0] % 12, *second[1:]] and not (expected.has_half and actual.has_half):
         return None
     return False, "another time"

@@ -56,42 +56,42 @@ def decide_formula(question: str, reference: str, answer: str) -> Decision | Non
         return None
     if not is_number and not (_MATH.search(expected) and is_formula(expected)):
         return None
-    given = _expression(reference, answer, only_formula=is_number)
-    if given is None or (is_number and _UNFINISHED.search(given)) or (expected[0] in _BRACKETS and read_reference(given)):
+    actual = _expression(reference, answer, only_formula=is_number)
+    if actual is None or (is_number and _UNFINISHED.search(actual)) or (expected[0] in _BRACKETS and read_reference(actual)):
         # An interval may be a tolerance.
         return None
-    if re.sub(r"\s", "", rewrite_notation(expected)) == re.sub(r"\s", "", rewrite_notation(given)):
-        return Decision(True, "formula", f"same formula: {given}")
-    expected, given = (_UPRIGHT.sub(r"\1", text) for text in (expected, given))
-    if "i" in expected and "j" in given:
-        given = _IMAGINARY.sub("i", given)
-    result = verify(expected, given)
+    if re.sub(r"\s", "", rewrite_notation(expected)) == re.sub(r"\s", "", rewrite_notation(actual)):
+        return Decision(True, "formula", f"same formula: {actual}")
+    expected, actual = (_UPRIGHT.sub(r"\1", text) for text in (expected, actual))
+    if "i" in expected and "j" in actual:
+        actual = _IMAGINARY.sub("i", actual)
+    result = verify(expected, actual)
     if not result.is_finished:
         return _leave_undecided(result)
     equal = result.equal
     is_whole = result.is_whole and (is_formula(unwrap(answer)) or _is_worded(answer))
-    if not equal and _DECIMAL.fullmatch(unwrap(given)):
+    if not equal and _DECIMAL.fullmatch(unwrap(actual)):
         # A rounded value.
         return None
     if equal is None or not (equal or is_whole):
         return None
-    return Decision(equal, "formula", f"{'equal' if equal else 'different'} formulas: {given}, {expected}")
+    return Decision(equal, "formula", f"{'equal' if equal else 'different'} formulas: {actual}, {expected}")
 
 
-def _compare_signs(expected: str, given: str) -> Decision | None:
+def _compare_signs(expected: str, actual: str) -> Decision | None:
     """Decide about formulas of variables with signs of logic or factorials: p ∧ q and p \\land q are equal, n! and n are not."""
-    if len(expected) > _MAX_SIGNS or len(given) > _MAX_SIGNS:
+    if len(expected) > _MAX_SIGNS or len(actual) > _MAX_SIGNS:
         return None
-    first, second = (re.sub(r"\s", "", _write_logic(text)) for text in (expected, given))
+    first, second = (re.sub(r"\s", "", _write_logic(text)) for text in (expected, actual))
     # An answer may end with an exclamation mark.
     if not (_HAS_SIGN.search(first) or _HAS_LOGIC.search(second)) or not (_SIGNS.fullmatch(first) and _SIGNS.fullmatch(second)):
         return None
     if first == second:
-        return Decision(True, "formula", f"same formula: {given}")
+        return Decision(True, "formula", f"same formula: {actual}")
     # Longer formulas may be equivalent.
     is_short = max(len(_HAS_LOGIC.findall(text)) for text in (first, second)) <= 1
     is_other = is_short and [*filter(str.isalpha, first)] == [*filter(str.isalpha, second)]
-    return Decision(False, "formula", f"different formulas: {given}, {expected}") if is_other else None
+    return Decision(False, "formula", f"different formulas: {actual}, {expected}") if is_other else None
 
 
 def _write_logic(text: str) -> str:
@@ -160,8 +160,8 @@ def _named(text: str) -> str | None:
 
 
 def _compare_named(group: str, reference: str, answer: str) -> Decision | None:
-    if (other := _named(answer)) is not None:
-        return Decision(other == group, "formula", f"{other}, {group}")
+    if (named := _named(answer)) is not None:
+        return Decision(named == group, "formula", f"{named}, {group}")
     is_value = len(answer) <= _MAX_CHARACTERS and is_formula(unwrap(answer)) and any(map(str.isdigit, answer))
     if not is_value:
         return None

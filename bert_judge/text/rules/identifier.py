@@ -163,15 +163,15 @@ def _differ(first: str, second: str) -> bool:
     return _differ_in(before, after, _has_digit) or (has_two_initials and _differ_in(before, after, _is_initial))
 
 
-def _is_alike(one: str, two: str) -> bool:
+def _is_alike(first: str, second: str) -> bool:
     """Return whether two codes are of one form: both addresses, both digits, both signs, or both with letters and digits."""
-    letters, digits = ([re.sub(pattern, "", text) for text in (one, two)] for pattern in (r"[\W\d_]", r"\D"))
+    letters, digits = ([re.sub(pattern, "", text) for text in (first, second)] for pattern in (r"[\W\d_]", r"\D"))
     if digits[0] == digits[1] != "" and abs(len(letters[0]) - len(letters[1])) >= _MIN_NAME:
         # U-235 may be short for uranium-235.
         return False
     forms = [
         (bool(_ADDRESS.fullmatch(text)), bool(_DIGITS.fullmatch(text)), bool(_CHAIN.fullmatch(text)), any(map(str.isalnum, text)))
-        for text in (one, two)
+        for text in (first, second)
     ]
     return forms[0] == forms[1]
 
@@ -187,6 +187,6 @@ def _is_initial(word: str) -> bool:
 def _differ_in(first: tuple[str, ...], second: tuple[str, ...], is_mark: Callable[[str], bool]) -> bool:
     """Return whether two names have the same words besides their marks, and both have marks, but others."""
     marks = [[word for word in words if is_mark(word)] for words in (first, second)]
-    others = [[word for word in words if not is_mark(word)] for words in (first, second)]
-    are_same = others[0] == others[1] or (len(marks[0]) == len(marks[1]) == 1 and sorted(others[0]) == sorted(others[1]))
-    return bool(others[0]) and are_same and all(marks) and marks[0] != marks[1]
+    names = [[word for word in words if not is_mark(word)] for words in (first, second)]
+    are_same = names[0] == names[1] or (len(marks[0]) == len(marks[1]) == 1 and sorted(names[0]) == sorted(names[1]))
+    return bool(names[0]) and are_same and all(marks) and marks[0] != marks[1]

@@ -111,13 +111,13 @@ def decide_members(question: str, reference: str, answer: str) -> Decision | Non
         if filled := _fill_blanks(question, answer):
             return _compare(expected.texts, filled, is_ordered=True)
     is_list = expected.is_marked or expected.has_names or len(expected.texts) > 2 or asks_order or is_asked_for_several
-    given = parse_members(answer) if is_list else None
-    if given is None:
+    actual = parse_members(answer) if is_list else None
+    if actual is None:
         return None
-    if all(len(text) == 1 for text in expected.texts) and [*given.texts] == ["".join(expected.texts)]:
+    if all(len(text) == 1 for text in expected.texts) and [*actual.texts] == ["".join(expected.texts)]:
         return Decision(True, "list", "the same letters")
-    texts = _share_last_names(given.texts, expected.texts)
-    if expected.is_descending != given.is_descending and _RELATION.search(answer) and _RELATION.search(reference):
+    texts = _share_last_names(actual.texts, expected.texts)
+    if expected.is_descending != actual.is_descending and _RELATION.search(answer) and _RELATION.search(reference):
         texts = texts[::-1]
     has_repeats = len(set(expected.texts)) < len(expected.texts) and not _ASKS_SOLUTIONS.search(question)
     decision = _compare(expected.texts, texts, is_ordered=asks_order or has_repeats or expected.is_ordered)
@@ -134,8 +134,8 @@ def decide_members(question: str, reference: str, answer: str) -> Decision | Non
 def _fill_blanks(question: str, answer: str) -> list[str] | None:
     """Return what an answer writes into the blanks of a sentence; None for any other answer."""
     sentence = re.split(r"[:?]\s", question)[-1].strip().rstrip(".")
-    parts = [r"\s+".join(map(re.escape, part.split())) for part in _BLANK.split(sentence)]
-    match = re.fullmatch(r"\s*(.{1,60}?)\s*".join(parts), answer.strip().rstrip("."), re.IGNORECASE)
+    pieces = [r"\s+".join(map(re.escape, piece.split())) for piece in _BLANK.split(sentence)]
+    match = re.fullmatch(r"\s*(.{1,60}?)\s*".join(pieces), answer.strip().rstrip("."), re.IGNORECASE)
     return [normalize(strip_markup(text)) for text in match.groups()] if match else None
 
 
@@ -150,16 +150,16 @@ def _have_other_signs(reference: str, answer: str) -> bool:
 
 def _compare_words(question: str, reference: str, answer: str) -> Decision | None:
     """Compare words of the question that are to be put in order, without marks between them."""
-    expected, given = normalize(reference).split(), normalize(answer).split()
-    if len(expected) < 3 or sorted(expected) != sorted(given) or not set(expected) <= set(normalize(question).split()):
+    expected, actual = normalize(reference).split(), normalize(answer).split()
+    if len(expected) < 3 or sorted(expected) != sorted(actual) or not set(expected) <= set(normalize(question).split()):
         return None
-    return Decision(expected == given, "list", "the same order" if expected == given else "another order")
+    return Decision(expected == actual, "list", "the same order" if expected == actual else "another order")
 
 
-def _compare(expected: Sequence[str], given: Sequence[str], *, is_ordered: bool) -> Decision | None:
-    if list(expected) == list(given):
+def _compare(expected: Sequence[str], actual: Sequence[str], *, is_ordered: bool) -> Decision | None:
+    if list(expected) == list(actual):
         return Decision(True, "list", "the same members")
-    missing, extra = Counter(expected) - Counter(given), Counter(given) - Counter(expected)
+    missing, extra = Counter(expected) - Counter(actual), Counter(actual) - Counter(expected)
     if not missing and not extra:
         return Decision(not is_ordered, "list", "another order" if is_ordered else "the same members")
     if not extra:
@@ -167,7 +167,7 @@ def _compare(expected: Sequence[str], given: Sequence[str], *, is_ordered: bool)
     if not missing:
         return Decision(False, "list", f"{next(iter(extra))} is too many"[:80])
     # Where the others are the same, the one that differs is another name, unless it is spelled or said in another way.
-    shared = (Counter(expected) & Counter(given)).total()
+    shared = (Counter(expected) & Counter(actual)).total()
     if shared and missing.total() == extra.total() == 1:
         (first,), (second,) = missing, extra
         shared_words = set(first.split()) & set(second.split()) - GENERIC
@@ -190,28 +190,28 @@ def parse_members(text: str) -> Members | None:
     body = stripped[1:-1] if brackets else stripped
     if "\n" in body.strip():
         lines = [line for line in body.strip().splitlines() if line.strip()]
-        parts = [_ITEM.sub("", line) for line in lines]
+        texts = [_ITEM.sub("", line) for line in lines]
         if not brackets and not all(_ITEM.match(line) or len(line.split()) <= MAX_MEMBER_WORDS for line in lines):
             return None
-        return _members(parts, is_ordered=False, is_marked=True)
+        return _members(texts, is_ordered=False, is_marked=True)
     numbers = [int(number) for number in _INLINE_ITEM.findall(body)]
     if len(numbers) > 1 and numbers == [*range(1, len(numbers) + 1)]:
         return _members([part.strip(" ,;") for part in _INLINE_ITEM.split(body)[2::2]], is_ordered=True, is_marked=True)
     if SENTENCE_WORD.search(body) or body.rstrip().endswith("?"):
         return None
-    if len(parts := _ARROW.split(body)) > 1 and all(parts):
+    if len(texts := _ARROW.split(body)) > 1 and all(texts):
         signs = {sign.strip() for sign in _ARROW.findall(body)}
-        members = _members(parts, is_ordered=True, is_marked=True) if len(signs) == 1 else None
+        members = _members(texts, is_ordered=True, is_marked=True) if len(signs) == 1 else None
         return members and members._replace(is_descending=signs == {">"})
     if ";" in body:
         # Between two it may be a paraphrase: "in a cross manner; angrily".
         return _members(body.split(";"), is_ordered=is_tuple, is_marked=brackets)
-    parts = [part for piece in _COMMA.split(body) for part in _AND.split(f" {piece} ")]
+    texts = [part for piece in _COMMA.split(body) for part in _AND.split(f" {piece} ")]
     if MONTH.search(body) and re.search(r"\d", body):
         return None
     has_words = " and " in f" {body} " or " und " in body or "&" in body
-    has_names = has_words and len(parts) > 1 and all(part.strip()[:1].isupper() for part in parts)
-    members = _members(parts, is_ordered=is_tuple, is_marked=brackets)
+    has_names = has_words and len(texts) > 1 and all(part.strip()[:1].isupper() for part in texts)
+    members = _members(texts, is_ordered=is_tuple, is_marked=brackets)
     return members and members._replace(has_names=has_names)
 
 
@@ -223,13 +223,13 @@ def _members(parts: Sequence[str], *, is_ordered: bool, is_marked: bool) -> Memb
     return Members(tuple(names), is_ordered, is_marked)
 
 
-def _share_last_names(given: Sequence[str], expected: Sequence[str]) -> Sequence[str]:
+def _share_last_names(actual: Sequence[str], expected: Sequence[str]) -> Sequence[str]:
     """Return the members with the last word of the last one where that makes them members of the reference: ben and ada smith."""
-    last_words = given[-1].split()
-    if len(given) < 2 or len(last_words) < 2:
-        return given
-    completed = [f"{name} {last_words[-1]}" for name in given]
-    return [whole if whole in expected and name not in expected else name for name, whole in zip(given, completed, strict=True)]
+    last_words = actual[-1].split()
+    if len(actual) < 2 or len(last_words) < 2:
+        return actual
+    completed = [f"{name} {last_words[-1]}" for name in actual]
+    return [full if full in expected and name not in expected else name for name, full in zip(actual, completed, strict=True)]
 
 
 def _compare_ratios(question: str, reference: str, answer: str) -> Decision | None:
@@ -239,11 +239,11 @@ def _compare_ratios(question: str, reference: str, answer: str) -> Decision | No
     if not expected or (expected["sign"] == "to" and not is_ratio) or (expected["sign"] == ":" and len(expected[3]) == 2):
         # A time of the day, rather.
         return None
-    found = set(_RATIOS.findall(answer))
-    if len(found) != 1 or HEDGE.search(answer):
+    matches = set(_RATIOS.findall(answer))
+    if len(matches) != 1 or HEDGE.search(answer):
         return None
-    [given] = found
-    if given == expected.group(1, 3) or (is_ratio and int(given[0]) * int(expected[3]) == int(given[1]) * int(expected[1]) > 0):
+    [actual] = matches
+    if actual == expected.group(1, 3) or (is_ratio and int(actual[0]) * int(expected[3]) == int(actual[1]) * int(expected[1]) > 0):
         return Decision(True, "list", "the same ratio or score")
     # Within a sentence the other side may come first.
     return Decision(False, "list", "another ratio or score") if _RATIO.fullmatch(unwrap(answer)) else None
@@ -254,17 +254,17 @@ def _compare_assignments(reference: str, answer: str) -> Decision | None:
     expected = _parse_assignments(reference)
     if len(expected) < 2:
         return None
-    given = _parse_assignments(answer) or _find_assignments(expected, answer)
-    if expected == given:
+    actual = _parse_assignments(answer) or _find_assignments(expected, answer)
+    if expected == actual:
         return Decision(True, "list", "the same values")
-    if expected.keys() == given.keys() and sorted(expected.values()) == sorted(given.values()):
+    if expected.keys() == actual.keys() and sorted(expected.values()) == sorted(actual.values()):
         return Decision(False, "list", "values exchanged")
     return None
 
 
 def _parse_assignments(text: str) -> dict[str, str]:
-    parts = re.split(r"[,;\n]|\band\b", unwrap(text))
-    matches = [_ASSIGNMENT.fullmatch(part) for part in parts if part.strip()]
+    pieces = re.split(r"[,;\n]|\band\b", unwrap(text))
+    matches = [_ASSIGNMENT.fullmatch(piece) for piece in pieces if piece.strip()]
     return {normalize(match[1]): normalize(match[2]) for match in matches if match} if matches and all(matches) else {}
 
 

@@ -74,32 +74,32 @@ def decide_number(question: str, reference: str, answer: str) -> Decision | None
     expected, answer = read_reference(reference), _BOLD.sub(r"\1", answer)
     if expected is None or read_range(answer):
         return None
-    if part := _OUT_OF.fullmatch(unwrap(answer)):
+    if fraction := _OUT_OF.fullmatch(unwrap(answer)):
         is_share = expected.kind in ("percent", "points") or expected.value < 1 or not expected.step
-        answer = f"{part[1]}/{part[2]}" if is_share else part[1]
-    given, is_conclusion = is_quantity(unwrap(answer)), False
-    is_whole = given is not None
-    if given is None and (given := _only_quantity(question, answer)) is None:
+        answer = f"{fraction[1]}/{fraction[2]}" if is_share else fraction[1]
+    actual, is_conclusion = is_quantity(unwrap(answer)), False
+    is_whole = actual is not None
+    if actual is None and (actual := _only_quantity(question, answer)) is None:
         conclusion = _CONCLUSION.search(answer[-_MAX_SENTENCE:])
-        if conclusion is None or (given := _only_quantity(question, conclusion[1])) is None:
+        if conclusion is None or (actual := _only_quantity(question, conclusion[1])) is None:
             return None
         is_conclusion = True
-    equal = compare(question, expected, given, direction_of(answer) if given.value >= 0 else 0)
+    equal = compare(question, expected, actual, direction_of(answer) if actual.value >= 0 else 0)
     # An incorrect answer may follow from the last number of a longer text, or a correct one from another.
     if equal is None or (not equal[1] and (is_conclusion or _FOOTNOTE.search(answer))):
         return None
     if not equal[1] and _FACTORIAL.fullmatch(unwrap(answer)):
         return None
-    if not equal[1] and expected.value == -given.value and "(" in reference:
+    if not equal[1] and expected.value == -actual.value and "(" in reference:
         # (2,085) of a table of expenses.
         return None
-    if not (equal[1] or is_whole) and is_year(expected) != is_year(given) and not (expected.kind or given.kind):
+    if not (equal[1] or is_whole) and is_year(expected) != is_year(actual) and not (expected.kind or actual.kind):
         # The year of an event, and the number of things is in words: "won once, in 2010".
         return None
     reason, is_same = equal
     if is_same and lacks_words(reference, answer):
         return None
-    return Decision(is_same, "number", f"{reason}: {given.text} {'=' if is_same else '≠'} {expected.text}")
+    return Decision(is_same, "number", f"{reason}: {actual.text} {'=' if is_same else '≠'} {expected.text}")
 
 
 @lru_cache(maxsize=4096)
@@ -109,13 +109,13 @@ def read_range(text: str) -> tuple[Quantity, Quantity] | None:
         return None
     text = unwrap(text)
     match = _RANGE.fullmatch(text if any(map(str.isdigit, text)) else prepare_text(text))
-    ends = [end for part in match.group(2, 4) if (end := is_quantity(part))] if match else []
+    ends = [end for side in match.group(2, 4) if (end := is_quantity(side))] if match else []
     return (ends[0], ends[1]) if match and len(ends) > 1 and bool(match["and"]) <= bool(match["between"]) else None
 
 
 def _decide_range(expected: tuple[Quantity, Quantity], answer: str) -> Decision | None:
-    if given := read_range(answer):
-        is_same = all(first.value == second.value for first, second in zip(expected, given, strict=True))
+    if actual := read_range(answer):
+        is_same = all(first.value == second.value for first, second in zip(expected, actual, strict=True))
         return Decision(is_same, "number", f"{'same' if is_same else 'another'} range")
     if re.fullmatch(r"\d[\d.,]* and \d[\d.,]*", unwrap(answer)):
         return Decision(False, "number", f"two numbers, not a range: {unwrap(answer)}")
@@ -135,9 +135,9 @@ def mentions_quantity(reference: str, answer: str, *, is_whole: bool) -> bool | 
     quantities = ((whole,) if whole else ()) if is_whole else find_quantities(answer)
     results = []
     for quantity in quantities:
-        given = _resolve_unit(quantity, expected)
-        is_other = bool(names_another_unit(expected, given))
-        if (given if is_other else _convert_to(expected, given)).value == expected.value:
+        actual = _resolve_unit(quantity, expected)
+        is_other = bool(names_another_unit(expected, actual))
+        if (actual if is_other else _convert_to(expected, actual)).value == expected.value:
             results.append(not is_other)
     return any(results) if results else None
 
@@ -164,8 +164,8 @@ def _only_quantity(question: str, answer: str) -> Quantity | None:
         # Five seasons with 77 episodes.
         return None
     if len({_key(quantity) for quantity in quantities}) > 1:
-        asked = {quantity.value for quantity in find_quantities(question)}
-        quantities = tuple(quantity for quantity in quantities if quantity.value not in asked)
+        question_values = {quantity.value for quantity in find_quantities(question)}
+        quantities = tuple(quantity for quantity in quantities if quantity.value not in question_values)
     return quantities[-1] if len({_key(quantity) for quantity in quantities}) == 1 else None
 
 
@@ -173,43 +173,43 @@ def _key(quantity: Quantity) -> tuple[Fraction, str]:
     return quantity.value, quantity.kind
 
 
-def compare(question: str, expected: Quantity, given: Quantity, direction: int = 0) -> tuple[str, bool] | None:
+def compare(question: str, expected: Quantity, actual: Quantity, direction: int = 0) -> tuple[str, bool] | None:
     """Return why two quantities are the same or not, and whether they are; None where that is open.
 
     `direction` is that of the words around the given number: -1 for "a decrease of 1.9".
     """
-    expected, given = _resolve_unit(expected, given), _resolve_unit(given, expected)
-    if unit := names_another_unit(expected, given):
-        amount = _read_amount(question, expected, given)
+    expected, actual = _resolve_unit(expected, actual), _resolve_unit(actual, expected)
+    if unit := names_another_unit(expected, actual):
+        amount = _read_amount(question, expected, actual)
         return compare(question, expected, amount, direction) if amount else (f"another unit: {unit}", False)
-    if {expected.kind, given.kind} == {"percent", "points"} and expected.value == given.value:
+    if {expected.kind, actual.kind} == {"percent", "points"} and expected.value == actual.value:
         return None
     asked = _QUESTION_SCALE.search(question)
     readings = [expected]
     if asked and expected.scale == 1 and expected.kind in ("", "currency"):
         scale = _SCALE_NAMES[asked[1].lower()]
         scaled = _scale(expected, Fraction(scale))._replace(scale=scale)
-        readings = [scaled] if given.scale > 1 else [expected, scaled]
+        readings = [scaled] if actual.scale > 1 else [expected, scaled]
     results = [
-        _is_rounded(question, reading, value) for reading in readings for value in _readings(question, reading, given, direction)
+        _is_rounded(question, reading, value) for reading in readings for value in _readings(question, reading, actual, direction)
     ]
     # 12.500 is 12500 in many languages, as nobody writes a decimal with idle zeros.
-    is_grouped = expected.is_ambiguous and expected.text.endswith("0") and given.value == 1000 * expected.value
+    is_grouped = expected.is_ambiguous and expected.text.endswith("0") and actual.value == 1000 * expected.value
     if True in results or is_grouped:
         return "same number", True
-    return None if None in results or _is_open(question, expected, given, asked is not None) else ("another number", False)
+    return None if None in results or _is_open(question, expected, actual, asked is not None) else ("another number", False)
 
 
 def leaves_open(question: str, reference: str, answer: str) -> bool:
     """Return whether an answer is a quantity, or has only one, of which it is open whether it is that of the reference."""
     expected = read_reference(reference)
-    given = expected and (is_quantity(unwrap(answer)) or _only_quantity(question, answer))
-    return bool(expected and given and compare(question, expected, given) is None)
+    actual = expected and (is_quantity(unwrap(answer)) or _only_quantity(question, answer))
+    return bool(expected and actual and compare(question, expected, actual) is None)
 
 
-def _read_amount(question: str, expected: Quantity, given: Quantity) -> Quantity | None:
+def _read_amount(question: str, expected: Quantity, actual: Quantity) -> Quantity | None:
     """Return what an answer states for the unit that the question names anyway: 10 kWh of "10 kWh per litre", of a litre."""
-    amount, *below = _PER.split(given.text)
+    amount, *below = _PER.split(actual.text)
     quantity, names = is_quantity(amount), {name.rstrip("s") for name in re.findall(r"[^\W\d_]+", question.lower())}
     units = {unit for name in names if (unit := _read_unit(name))}
     is_asked = any(name.lower().rstrip("s") in names or _read_unit(name) in units for name in below)
@@ -222,13 +222,13 @@ def _read_unit(name: str) -> Unit | None:
     return quantity.unit._replace(name="") if quantity and quantity.unit else None
 
 
-def _is_open(question: str, expected: Quantity, given: Quantity, has_scale: bool) -> bool:
+def _is_open(question: str, expected: Quantity, actual: Quantity, has_scale: bool) -> bool:
     """Return whether two different numbers may mean the same."""
-    ratio = given.value / expected.value if expected.value else Fraction(0)
+    ratio = actual.value / expected.value if expected.value else Fraction(0)
     # Tables are in thousands or millions, of which some questions do not tell; 1.234 is 1234 in German.
-    lacks_scale = not has_scale and (given.scale == 1) != (expected.scale == 1) and abs(expected.value) >= 100
-    has_other_point = (expected.is_ambiguous and ratio == 1000) or (given.is_ambiguous and ratio == Fraction(1, 1000))
-    are_pairs = all(_PAIR.fullmatch(quantity.text) for quantity in (expected, given))
+    lacks_scale = not has_scale and (actual.scale == 1) != (expected.scale == 1) and abs(expected.value) >= 100
+    has_other_point = (expected.is_ambiguous and ratio == 1000) or (actual.is_ambiguous and ratio == Fraction(1, 1000))
+    are_pairs = all(_PAIR.fullmatch(quantity.text) for quantity in (expected, actual))
     # A loss is a negative number.
     has_other_sign = ratio == -1 and bool(_ASKS_LOSS.search(question))
     return (
@@ -244,44 +244,44 @@ def is_year(quantity: Quantity) -> bool:
     return quantity.value.denominator == 1 and 1000 <= quantity.value <= 2100 and not quantity.kind
 
 
-def _resolve_unit(quantity: Quantity, other: Quantity) -> Quantity:
+def _resolve_unit(quantity: Quantity, counterpart: Quantity) -> Quantity:
     """Read pounds as weight beside another weight, and C and F as degrees beside a temperature or each other."""
-    if other.unit is None:
+    if counterpart.unit is None:
         return quantity
     for ending, unit in _HOMONYMS:
-        is_same_kind = other.unit.dimension == unit.dimension or f"°{other.unit.name}" in {"°C", "°F"} - {unit.name}
+        is_same_kind = counterpart.unit.dimension == unit.dimension or f"°{counterpart.unit.name}" in {"°C", "°F"} - {unit.name}
         if is_same_kind and ending.search(quantity.text):
             return quantity._replace(kind="unit", unit=unit, currencies=frozenset())
     return quantity
 
 
-def names_another_unit(expected: Quantity, given: Quantity) -> str:
+def names_another_unit(expected: Quantity, actual: Quantity) -> str:
     """Return both units if they do not measure the same: "°F, °C" of other values, "$, €", "ml, bananas"; else an empty text."""
-    if expected.currencies and given.currencies:
-        both = expected.currencies | given.currencies
-        is_same = bool(expected.currencies & given.currencies) or ("cent" in both and bool(both & _WITH_CENTS))
-    elif expected.unit and given.unit:
-        dimensions = {_base(unit)[0] for unit in (expected.unit, given.unit)}
+    if expected.currencies and actual.currencies:
+        both = expected.currencies | actual.currencies
+        is_same = bool(expected.currencies & actual.currencies) or ("cent" in both and bool(both & _WITH_CENTS))
+    elif expected.unit and actual.unit:
+        dimensions = {_base(unit)[0] for unit in (expected.unit, actual.unit)}
         is_same = len(dimensions) == 1 or dimensions == _DEGREES
     else:
-        is_same = expected.kind not in ("currency", "unit") or not (given.kind or given.noun)
-    return "" if is_same else f"{_unit_text(expected)}, {_unit_text(given)}"
+        is_same = expected.kind not in ("currency", "unit") or not (actual.kind or actual.noun)
+    return "" if is_same else f"{_unit_text(expected)}, {_unit_text(actual)}"
 
 
 def _unit_text(quantity: Quantity) -> str:
     return quantity.noun or (quantity.unit.name if quantity.unit else "") or "/".join(sorted(quantity.currencies)) or quantity.kind
 
 
-def _readings(question: str, expected: Quantity, given: Quantity, direction: int) -> list[Quantity]:
+def _readings(question: str, expected: Quantity, actual: Quantity, direction: int) -> list[Quantity]:
     """Return the given quantity in the unit of the reference: percent as number or ratio, m as km, a decrease as minus."""
-    readings = [given]
-    percents = {expected.kind, given.kind} & {"percent", "points"}
-    if len(percents) == 1 and expected.kind != given.kind:
-        hundredth = _scale(given, Fraction(1, 100) if given.kind in ("percent", "points") else Fraction(100))
-        is_small = abs(given.value) < 1 and given.kind == "percent" and not _ASKS_PERCENT.search(question)
-        readings = [hundredth] if is_small else [given, hundredth]
+    readings = [actual]
+    percents = {expected.kind, actual.kind} & {"percent", "points"}
+    if len(percents) == 1 and expected.kind != actual.kind:
+        hundredth = _scale(actual, Fraction(1, 100) if actual.kind in ("percent", "points") else Fraction(100))
+        is_small = abs(actual.value) < 1 and actual.kind == "percent" and not _ASKS_PERCENT.search(question)
+        readings = [hundredth] if is_small else [actual, hundredth]
     else:
-        readings = [_convert_to(expected, given)]
+        readings = [_convert_to(expected, actual)]
     if direction < 0 and expected.value < 0:
         readings = [_scale(reading, Fraction(-1)) for reading in readings]
     return readings
@@ -309,40 +309,40 @@ def _base(unit: Unit) -> tuple[tuple[tuple[str, int], ...], Fraction]:
     return ((("s", 1),), unit.factor * _MONTH) if is_calendar else (unit.dimension, unit.factor)
 
 
-def _is_rounded(question: str, expected: Quantity, given: Quantity) -> bool | None:
+def _is_rounded(question: str, expected: Quantity, actual: Quantity) -> bool | None:
     """Return whether the given value rounds to the expected one; None if it is less precise, or the rounding is not asked for."""
-    difference = abs(expected.value - given.value)
-    largest = max(abs(expected.value), abs(given.value))
+    difference = abs(expected.value - actual.value)
+    largest = max(abs(expected.value), abs(actual.value))
     # Numbers that are written out are exact; fractions, and what was converted, are rounded.
-    is_exact = expected.step > 0 and given.step > 0 and not given.is_converted
+    is_exact = expected.step > 0 and actual.step > 0 and not actual.is_converted
     if difference <= (0 if is_exact else largest * Fraction(1, 10**9)):
         return True
-    if given.is_converted and difference <= largest / 20:
+    if actual.is_converted and difference <= largest / 20:
         return True if difference <= largest / 100 else None
     step, digits = expected.step, expected.digits
     # 4.60 and 1577.00 are printed with idle zeros.
     while digits > 2 and 0 < step < expected.scale and (expected.value / (step * 10)).denominator == 1:
         step, digits = step * 10, digits - 1
     has_decimals = 0 < expected.step < expected.scale
-    if difference <= step / 2 and given.step <= step:
+    if difference <= step / 2 and actual.step <= step:
         if difference > largest / 10:
             return None
-        is_report = has_decimals or expected.scale > 1 or given.scale > 1 or bool(_ASKS_ROUNDED.search(question))
+        is_report = has_decimals or expected.scale > 1 or actual.scale > 1 or bool(_ASKS_ROUNDED.search(question))
         if not is_report and not expected.kind and digits <= 2:
             # Few things are counted exactly: 12.4 is not 12.
             return False
         # 1.55 rounds to 1.6.
-        is_rounded_up = abs(given.value) > abs(expected.value) and 2 * difference == step and digits <= 2
+        is_rounded_up = abs(actual.value) > abs(expected.value) and 2 * difference == step and digits <= 2
         return True if is_report and (digits >= 2 or has_decimals) and not is_rounded_up else None
-    if given.step > step:
-        is_repeating = not step and given.kind == "percent" and 10**9 % expected.value.denominator > 0
+    if actual.step > step:
+        is_repeating = not step and actual.kind == "percent" and 10**9 % expected.value.denominator > 0
         # 18.02 for 18.015.
-        is_decimal = expected.kind == "unit" or 0 < given.step < given.scale
-        is_measured = has_decimals and given.digits >= 3 and is_decimal and not _ASKS_ROUNDED.search(question)
-        if difference <= given.step / 2 and given.digits >= 2 and (is_repeating or is_measured):
+        is_decimal = expected.kind == "unit" or 0 < actual.step < actual.scale
+        is_measured = has_decimals and actual.digits >= 3 and is_decimal and not _ASKS_ROUNDED.search(question)
+        if difference <= actual.step / 2 and actual.digits >= 2 and (is_repeating or is_measured):
             return True
         # Rounded further than the reference.
-        return None if difference <= min(given.step, largest / 10) else False
+        return None if difference <= min(actual.step, largest / 10) else False
     # Calculated from rounded numbers.
     is_amount = has_decimals or expected.scale > 1 or expected.kind == "currency"
     if is_amount and digits >= 4 and difference <= largest * _NEARLY:

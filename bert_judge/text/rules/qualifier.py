@@ -12,21 +12,21 @@ _MAX_FREE_WORDS = 2
 
 def decide_qualifier(question: str, reference: str, answer: str) -> Decision | None:
     """Decide if both are one quantity with other words: the same words, opposite ones, or one other word behind the same unit."""
-    expected, given = read_phrase(reference), read_phrase(answer)
-    if expected is None or given is None or not expected.words or read_range(reference):
+    expected, actual = read_phrase(reference), read_phrase(answer)
+    if expected is None or actual is None or not expected.words or read_range(reference):
         return None
     if is_year(expected.quantity) or ASKS_WORDING.search(question):
         return None
-    words = {**expected.spellings, **given.spellings}
-    missing, extra = expected.words - given.words, given.words - expected.words
+    words = {**expected.spellings, **actual.spellings}
+    missing, extra = expected.words - actual.words, actual.words - expected.words
     if contrast := next(((one, two) for two in missing for one in extra if are_opposites(words[one], words[two])), None):
         return Decision(False, "qualifier", f"{words[contrast[0]]}, not {words[contrast[1]]}")
-    equal = compare(question, expected.quantity, given.quantity)
+    equal = compare(question, expected.quantity, actual.quantity)
     if equal is None or (HEDGE.search(answer) and not HEDGE.search(reference)):
         return None
     reason, is_same = equal
-    texts = f"{given.quantity.text}, {expected.quantity.text}"
-    if not missing and not extra and is_same and len(expected.stems) > _MAX_FREE_WORDS and expected.stems != given.stems:
+    texts = f"{actual.quantity.text}, {expected.quantity.text}"
+    if not missing and not extra and is_same and len(expected.stems) > _MAX_FREE_WORDS and expected.stems != actual.stems:
         # In another order, the same words may say something else.
         return None
     if not missing and not extra:

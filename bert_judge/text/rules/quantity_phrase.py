@@ -60,7 +60,7 @@ def lacks_words(reference: str, answer: str) -> bool:
 
     What is counted may be missing: "3" for "3 balls".
     """
-    expected, given = read_phrase(reference), read_phrase(answer)
-    if expected is None or given is None or not (missing := expected.words - given.words):
+    expected, actual = read_phrase(reference), read_phrase(answer)
+    if expected is None or actual is None or not (missing := expected.words - actual.words):
         return False
-    return bool(expected.quantity.kind) or (len(missing) < len(expected.words) and bool(given.words - expected.words))
+    return bool(expected.quantity.kind) or (len(missing) < len(expected.words) and bool(actual.words - expected.words))

@@ -27,18 +27,18 @@ _CONVERSE_VERBS = {"beat": "lost", "beats": "loses", "defeated": "lost", "beaten
 def decide_roles(question: str, reference: str, answer: str) -> Decision | None:
     """Decide if both are sentences that have the same words in another order, or words with the converse meaning."""
     fillers = frozenset() if ASKS_WORDING.search(question) else _FILLERS
-    expected, given = ([word for word in _split(text) if word not in fillers] for text in (reference, answer))
-    if not (MIN_WORDS <= len(expected) <= MAX_WORDS and MIN_WORDS <= len(given) <= MAX_WORDS):
+    expected, actual = ([word for word in _split(text) if word not in fillers] for text in (reference, answer))
+    if not (MIN_WORDS <= len(expected) <= MAX_WORDS and MIN_WORDS <= len(actual) <= MAX_WORDS):
         return None
-    if expected == given:
+    if expected == actual:
         return Decision(True, "roles", "the same sentence")
-    if Counter(expected) == Counter(given):
-        return Decision(False, "roles", "roles exchanged") if _are_exchanged(expected, given) else None
-    if number := _other_number(expected, given):
+    if Counter(expected) == Counter(actual):
+        return Decision(False, "roles", "roles exchanged") if _are_exchanged(expected, actual) else None
+    if number := _other_number(expected, actual):
         return Decision(False, "roles", f"another number: {number}")
-    if (is_same := _compare_passive(expected, given)) is not None:
+    if (is_same := _compare_passive(expected, actual)) is not None:
         return Decision(is_same, "roles", "the same in the passive" if is_same else "roles exchanged")
-    if (is_same := _compare_converse(expected, given)) is not None:
+    if (is_same := _compare_converse(expected, actual)) is not None:
         return Decision(is_same, "roles", "the same from the other side" if is_same else "the other way round")
     return None
 
@@ -49,21 +49,21 @@ def _split(text: str) -> list[str]:
     return _WORD.findall(text.casefold().replace("’", "'"))
 
 
-def _other_number(expected: Sequence[str], given: Sequence[str]) -> str:
+def _other_number(expected: Sequence[str], actual: Sequence[str]) -> str:
     """Return the number of the answer that differs, if it is all that differs."""
-    if len(expected) != len(given):
+    if len(expected) != len(actual):
         return ""
-    pairs = [(first, second) for first, second in zip(expected, given, strict=True) if first != second]
+    pairs = [(first, second) for first, second in zip(expected, actual, strict=True) if first != second]
     return pairs[0][1] if len(pairs) == 1 and all(word.isdigit() for word in pairs[0]) else ""
 
 
-def _are_exchanged(expected: Sequence[str], given: Sequence[str]) -> bool:
+def _are_exchanged(expected: Sequence[str], actual: Sequence[str]) -> bool:
     """Return whether two parts of a sentence are exchanged around a part that tells them apart."""
-    start = next(number for number, pair in enumerate(zip(expected, given, strict=True)) if pair[0] != pair[1])
+    start = next(number for number, pair in enumerate(zip(expected, actual, strict=True)) if pair[0] != pair[1])
     end = len(expected) - next(
-        n for n, pair in enumerate(zip(reversed(expected), reversed(given), strict=True)) if pair[0] != pair[1]
+        n for n, pair in enumerate(zip(reversed(expected), reversed(actual), strict=True)) if pair[0] != pair[1]
     )
-    first, second = list(expected[start:end]), list(given[start:end])
+    first, second = list(expected[start:end]), list(actual[start:end])
     if not _SYMMETRIC_WORDS.isdisjoint(expected):
         return False
     if first[0] in _PREPOSITIONS and second[0] in _PREPOSITIONS:
@@ -77,18 +77,18 @@ def _are_exchanged(expected: Sequence[str], given: Sequence[str]) -> bool:
     return False
 
 
-def _compare_passive(expected: Sequence[str], given: Sequence[str]) -> bool | None:
+def _compare_passive(expected: Sequence[str], actual: Sequence[str]) -> bool | None:
     """Compare "A defeated B" with "B was defeated by A" (True) and "A was defeated by B" (False); None for other sentences."""
-    if "by" in expected and "by" not in given:
-        expected, given = given, expected
-    if "by" not in given or "by" in expected:
+    if "by" in expected and "by" not in actual:
+        expected, actual = actual, expected
+    if "by" not in actual or "by" in expected:
         return None
-    position = given.index("by")
-    verb = next((number for number, word in enumerate(given) if word in _PASSIVE and number < position), None)
+    position = actual.index("by")
+    verb = next((number for number, word in enumerate(actual) if word in _PASSIVE and number < position), None)
     if verb is None or verb + 1 >= position or verb == 0:
         return None
-    patient, participle, rest = given[:verb], given[verb + 1], list(given[verb + 2 : position])
-    behind = list(given[position + 1 :])
+    patient, participle, rest = actual[:verb], actual[verb + 1], list(actual[verb + 2 : position])
+    behind = list(actual[position + 1 :])
     for length in range(1, len(behind) + 1):
         agent, tail = behind[:length], behind[length:]
         for order in ([*agent, "V", *patient, *rest, *tail], [*agent, "V", *patient, *tail, *rest]):
@@ -114,12 +114,12 @@ def _is_form_of(word: str, participle: str) -> bool:
     return word == participle or (len(stem) > 2 and word.startswith(stem) and len(word) <= len(participle) + 1)
 
 
-def _compare_converse(expected: Sequence[str], given: Sequence[str]) -> bool | None:
+def _compare_converse(expected: Sequence[str], actual: Sequence[str]) -> bool | None:
     """Compare "A is faster than B" with "B is slower than A" (True) and "A is slower than B" (False)."""
-    if "than" in expected and "than" in given:
-        return _compare_comparatives(expected, given)
+    if "than" in expected and "than" in actual:
+        return _compare_comparatives(expected, actual)
     for verb, converse in _CONVERSE_VERBS.items():
-        for first, second in ((expected, given), (given, expected)):
+        for first, second in ((expected, actual), (actual, expected)):
             if verb in first and converse in second:
                 subject, patient = first[: first.index(verb)], first[first.index(verb) + 1 :]
                 position = second.index(converse)
@@ -131,9 +131,9 @@ def _compare_converse(expected: Sequence[str], given: Sequence[str]) -> bool | N
     return None
 
 
-def _compare_comparatives(expected: Sequence[str], given: Sequence[str]) -> bool | None:
+def _compare_comparatives(expected: Sequence[str], actual: Sequence[str]) -> bool | None:
     sides = []
-    for sentence in (expected, given):
+    for sentence in (expected, actual):
         position = sentence.index("than")
         before, after = list(sentence[:position]), list(sentence[position + 1 :])
         comparative = next((word for word in reversed(before) if any(word in pair for pair in _CONVERSES)), None)

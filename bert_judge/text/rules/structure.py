@@ -23,29 +23,29 @@ def decide_structure(question: str, references: Sequence[str], text: str) -> Dec
     expected = [parse_structure(reference) for reference in references]
     if not expected or any(value is None for value in expected):
         return None
-    given = find_structure(text)
-    if given is None:
+    actual = find_structure(text)
+    if actual is None:
         return None
-    if any(_equal(value, given) for value in expected):
+    if any(_equal(value, actual) for value in expected):
         return Decision(True, "json", "same content")
     # Spelling and types alone may be a matter of taste, and so may the order of a list.
-    if any(_equal(_fold(value), _fold(given)) for value in expected):
+    if any(_equal(_fold(value), _fold(actual)) for value in expected):
         return None
-    return Decision(False, "json", _difference(expected[0], given))
+    return Decision(False, "json", _difference(expected[0], actual))
 
 
 def is_same_structure(reference: str, answer: str) -> bool:
     """Return whether two whole texts are structures with the same content."""
     expected = parse_structure(reference)
-    return expected is not None and (given := parse_structure(answer)) is not None and _equal(expected, given)
+    return expected is not None and (actual := parse_structure(answer)) is not None and _equal(expected, actual)
 
 
 def find_structure(text: str) -> Any:
     """Return the structure that a text is, or the only one in it; None if there is none or several."""
     if len(text) > MAX_CHARACTERS:
         return None
-    if (whole := parse_structure(text)) is not None:
-        return whole
+    if (structure := parse_structure(text)) is not None:
+        return structure
     blocks = [parsed for match in _BLOCK.finditer(text) if (parsed := parse_structure(match[1] or match[2] or "")) is not None]
     if blocks:
         return blocks[0] if len(blocks) == 1 else None
@@ -133,12 +133,12 @@ def _fold(value: Any) -> Any:
     return " ".join(str(value).casefold().split())
 
 
-def _difference(expected: Any, given: Any) -> str:
-    if isinstance(expected, dict) and isinstance(given, dict):
-        if expected.keys() == given.keys():
-            key = next(key for key in expected if not _equal(expected[key], given[key]))
-            return f"another value of {key}: {json.dumps(given[key], default=str, ensure_ascii=False)[:60]}"
-        if missing := expected.keys() - given.keys():
+def _difference(expected: Any, actual: Any) -> str:
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        if expected.keys() == actual.keys():
+            key = next(key for key in expected if not _equal(expected[key], actual[key]))
+            return f"another value of {key}: {json.dumps(actual[key], default=str, ensure_ascii=False)[:60]}"
+        if missing := expected.keys() - actual.keys():
             return f"without {', '.join(sorted(missing))[:60]}"
-        return f"with {', '.join(sorted(given.keys() - expected.keys()))[:60]} too"
+        return f"with {', '.join(sorted(actual.keys() - expected.keys()))[:60]} too"
     return "another content"

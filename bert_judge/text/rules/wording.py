@@ -41,9 +41,9 @@ def _fold(text: str) -> str:
     return normalize(text.replace("_", " "))
 
 
-_PARTS: Mapping[str, Any] = read_yaml(Path(__file__).parents[1] / "parts.yaml")
-_ASKS = {name: re.compile(rf"\b(?:{'|'.join(words)})\b", re.IGNORECASE) for name, words in _PARTS.items()}
-_PLACE = re.compile(r"[A-ZÀ-Þ][\w.'’ -]+,\s(?:[A-ZÀ-Þ][\w.'’ -]+)")
+_VOCABULARY: Mapping[str, Any] = read_yaml(Path(__file__).parents[1] / "parts.yaml")
+_ASKS = {name: re.compile(rf"\b(?:{'|'.join(words)})\b", re.IGNORECASE) for name, words in _VOCABULARY.items()}
+_LOCATION = re.compile(r"[A-ZÀ-Þ][\w.'’ -]+,\s(?:[A-ZÀ-Þ][\w.'’ -]+)")
 _NAME = re.compile(r"[A-ZÀ-Þ][\w.'’-]+(?:\s[A-ZÀ-Þ][\w.'’-]*){1,3}")
 MAX_PART_CHARACTERS = 60
 
@@ -52,37 +52,37 @@ def decide_part(question: str, reference: str, answer: str) -> Decision | None:
     """Decide if the answer is a part of a place (Paris, France) or of a name, or a single character of a longer reference."""
     if not reference or len(reference) > MAX_PART_CHARACTERS or len(answer) > MAX_PART_CHARACTERS:
         return None
-    expected, given = unwrap(reference), normalize_words(unwrap(answer))
-    letter = "".join(given)
+    expected, actual = unwrap(reference), normalize_words(unwrap(answer))
+    letter = "".join(actual)
     is_letter = len(letter) == 1 and letter.isalpha() and not expected.lower().endswith(letter)
     if is_letter and len(expected) > 3 and not parse_options(question):
         return Decision(False, "part", f"a single character: {answer.strip()}")
     question = last_sentence(question)
-    if _PLACE.fullmatch(expected):
-        return _decide_place(question, expected, given)
+    if _LOCATION.fullmatch(expected):
+        return _decide_place(question, expected, actual)
     if _NAME.fullmatch(expected):
-        return _decide_name(question, expected, given)
+        return _decide_name(question, expected, actual)
     return None
 
 
-def _decide_place(question: str, expected: str, given: list[str]) -> Decision | None:
-    first, last = (normalize_words(part) for part in (expected.split(",")[0], expected.split(",")[-1]))
-    for small, large, asked, reverse in (("town", "land", first, last), ("land", "town", last, first)):
+def _decide_place(question: str, expected: str, actual: list[str]) -> Decision | None:
+    first, last = (normalize_words(piece) for piece in (expected.split(",")[0], expected.split(",")[-1]))
+    for small, large, answer_form, reverse in (("town", "land", first, last), ("land", "town", last, first)):
         if _ASKS[small].search(question) and not _ASKS[large].search(question):
-            if given == asked:
-                return Decision(True, "part", f"the part that was asked for: {' '.join(given)}")
-            if given == reverse and small == "town":
-                return Decision(False, "part", f"less than was asked for: {' '.join(given)} of {expected}")
+            if actual == answer_form:
+                return Decision(True, "part", f"the part that was asked for: {' '.join(actual)}")
+            if actual == reverse and small == "town":
+                return Decision(False, "part", f"less than was asked for: {' '.join(actual)} of {expected}")
     return None
 
 
-def _decide_name(question: str, expected: str, given: list[str]) -> Decision | None:
+def _decide_name(question: str, expected: str, actual: list[str]) -> Decision | None:
     words = normalize_words(expected)
-    for asked, word in (("last_name", words[-1:]), ("first_name", words[:1])):
-        if _ASKS[asked].search(question) and not _ASKS["full_name"].search(question):
-            return Decision(True, "part", f"the part that was asked for: {word[0]}") if given == word else None
-    if _ASKS["full_name"].search(question) and given and set(given) < set(words):
-        return Decision(False, "part", f"less than was asked for: {' '.join(given)} of {expected}")
+    for name_form, word in (("last_name", words[-1:]), ("first_name", words[:1])):
+        if _ASKS[name_form].search(question) and not _ASKS["full_name"].search(question):
+            return Decision(True, "part", f"the part that was asked for: {word[0]}") if actual == word else None
+    if _ASKS["full_name"].search(question) and actual and set(actual) < set(words):
+        return Decision(False, "part", f"less than was asked for: {' '.join(actual)} of {expected}")
     return None
 
 
@@ -99,19 +99,19 @@ def decide_name(question: str, reference: str, answer: str) -> Decision | None:
     Words have several spellings, so the words must be unlike each other. A short form (Bill for William) or a title (President
     Lincoln) may stand in the place of a first name. "Inc" and "Corporation" are no part of a name.
     """
-    expected, given = unwrap(reference), unwrap(answer).strip(" .")
-    if len(expected) > MAX_PART_CHARACTERS or len(given) > MAX_PART_CHARACTERS:
+    expected, actual = unwrap(reference), unwrap(answer).strip(" .")
+    if len(expected) > MAX_PART_CHARACTERS or len(actual) > MAX_PART_CHARACTERS:
         return None
-    words, others = split_words(expected), split_words(given)
-    if _are_initials(given, words) or _are_initials(expected, others):
-        return Decision(True, "name", f"initials: {given}, {expected}")
-    pairs = [pair for pair in zip(words, others, strict=False) if pair[0] != pair[1]]
-    if len(words) != len(others) or len(pairs) != 1 or not "".join(pairs[0]).isalpha():
+    words, answer_words = split_words(expected), split_words(actual)
+    if _are_initials(actual, words) or _are_initials(expected, answer_words):
+        return Decision(True, "name", f"initials: {actual}, {expected}")
+    pairs = [pair for pair in zip(words, answer_words, strict=False) if pair[0] != pair[1]]
+    if len(words) != len(answer_words) or len(pairs) != 1 or not "".join(pairs[0]).isalpha():
         return None
     first, second = pairs[0]
     if _is_misspelled(first, second):
         return Decision(True, "name", f"{second} is {first} with two letters exchanged")
-    is_name = _NAME.fullmatch(expected) and _NAME.fullmatch(given)
+    is_name = _NAME.fullmatch(expected) and _NAME.fullmatch(actual)
     is_alike = first in second or second in first or first[0] == second[0] or not GENERIC.isdisjoint(pairs[0])
     # "Fue Faraday." is a sentence.
     is_same_person = first == words[0] and (
@@ -192,12 +192,12 @@ def decide_opposite(question: str, reference: str, answer: str) -> Decision | No
     decision = _compare_relations(expected_text, given_text) or _compare_bounds(expected_text, given_text)
     if decision:
         return decision
-    expected, given = split_words(expected_text), split_words(given_text)
-    if not expected or not given or len(expected) > MAX_REFERENCE_WORDS or len(given) > MAX_ANSWER_WORDS or expected == given:
+    expected, actual = split_words(expected_text), split_words(given_text)
+    if not expected or not actual or len(expected) > MAX_REFERENCE_WORDS or len(actual) > MAX_ANSWER_WORDS or expected == actual:
         return None
-    if difference := _difference(expected, given):
+    if difference := _difference(expected, actual):
         return Decision(False, "opposite", f"{difference[0]} is not {difference[1]}")
-    return _choose_alternative(question, expected, given, given_text)
+    return _choose_alternative(question, expected, given_text)
 
 
 @lru_cache(maxsize=4096)
@@ -214,7 +214,7 @@ def split_words(text: str) -> list[str]:
 def list_opposites(word: str) -> list[str]:
     """List the words that exclude a word, in small letters; empty for most words."""
     numbers = sorted(_sets_by_word().get(word, ()))
-    return [other for number in numbers for other in _content()["exclusive"][number] if other != word]
+    return [word_of_number for number in numbers for word_of_number in _content()["exclusive"][number] if word_of_number != word]
 
 
 def are_opposites(first: str, second: str) -> bool:
@@ -243,18 +243,18 @@ def _is_negated(negated: str, word: str) -> bool:
     return prefix in _content()["negations"] and (len(prefix) > 1 or len(word) > 5)
 
 
-def _difference(expected: Sequence[str], given: Sequence[str]) -> tuple[str, str] | None:
+def _difference(expected: Sequence[str], actual: Sequence[str]) -> tuple[str, str] | None:
     """Return the parts of the answer and of the reference that exclude each other, if nothing else differs."""
-    if len(expected) == len(given):
-        pairs = [(second, first) for first, second in zip(expected, given, strict=True) if first != second]
+    if len(expected) == len(actual):
+        pairs = [(second, first) for first, second in zip(expected, actual, strict=True) if first != second]
         if len(pairs) == 1 and (are_opposites(*pairs[0]) or _are_other_codes(*pairs[0])):
             return pairs[0]
         # Hepatitis A and B, Charles I and II, sin(x) and sin(y).
-        is_label = len(expected) > 1 and expected[-2].isalpha() and expected[-1] != given[-1]
+        is_label = len(expected) > 1 and expected[-2].isalpha() and expected[-1] != actual[-1]
         if len(pairs) == 1 and is_label and all(map(_LABEL.fullmatch, pairs[0])):
             return pairs[0]
         return None
-    longer, shorter = (expected, given) if len(expected) > len(given) else (given, expected)
+    longer, shorter = (expected, actual) if len(expected) > len(actual) else (actual, expected)
     extra = _extra_words(longer, shorter)
     if extra is None:
         return None
@@ -262,10 +262,10 @@ def _difference(expected: Sequence[str], given: Sequence[str]) -> tuple[str, str
     is_label = len(extra) == 1 and longer[-1] == extra[0] and bool(re.fullmatch(r"[a-z]|\d{1,3}", extra[0])) and longer is expected
     is_label = is_label and longer[-2].isalpha()
     # The lower leg is a leg, and North Korea not Korea.
-    is_detail = longer is given and set(extra) <= {"upper", "lower"}
+    is_detail = longer is actual and set(extra) <= {"upper", "lower"}
     is_other_name = set(extra) <= set(_content()["distinguishing"]) and longer[0] == extra[0] and not is_detail
     if is_denied or is_label or is_other_name:
-        return " ".join(given), " ".join(expected)
+        return " ".join(actual), " ".join(expected)
     return None
 
 
@@ -285,39 +285,39 @@ def _are_other_codes(first: str, second: str) -> bool:
     return bool(_CODE.fullmatch(first) and _CODE.fullmatch(second)) and normalize_words(first) != normalize_words(second)
 
 
-def _compare_relations(expected: str, given: str) -> Decision | None:
+def _compare_relations(expected: str, actual: str) -> Decision | None:
     """Compare two formulas that are equal but for their relations: x > 5 and x < 5."""
-    first, second = _RELATIONS.findall(expected), _RELATIONS.findall(given)
+    first, second = _RELATIONS.findall(expected), _RELATIONS.findall(actual)
     if len(first) != 1 or len(second) != 1 or len(expected) > 40:
         return None
     first, second = ([_RELATION_NAMES.get(sign, sign) for sign in signs] for signs in (first, second))
-    rest = ["".join(_RELATIONS.sub(" # ", text).split()).casefold() for text in (expected, given)]
+    rest = ["".join(_RELATIONS.sub(" # ", text).split()).casefold() for text in (expected, actual)]
     if rest[0] == rest[1] and rest[0] != "#" and first != second:
         return Decision(False, "opposite", f"{second[0]} is not {first[0]}")
     return None
 
 
-def _compare_bounds(expected: str, given: str) -> Decision | None:
+def _compare_bounds(expected: str, actual: str) -> Decision | None:
     """Compare two bounds of the same number: "at least 18" and "under 18"; "more than 100" and "over 100"."""
-    if len(given) > MAX_BOUND_CHARACTERS:
+    if len(actual) > MAX_BOUND_CHARACTERS:
         return None
-    expected, given = (" ".join(read_number_words(text.split(), {})) for text in (expected, given))
+    expected, actual = (" ".join(read_number_words(text.split(), {})) for text in (expected, actual))
     if len(numbers := _NUMBER.findall(expected)) != 1:
         return None
-    others = _NUMBER.findall(given)
-    bounds = [[_bound_names().get(match.casefold(), "") for match in _bounds().findall(text)] for text in (expected, given)]
+    others = _NUMBER.findall(actual)
+    bounds = [[_bound_names().get(match.casefold(), "") for match in _bounds().findall(text)] for text in (expected, actual)]
     if len(others) != 1 or [len(names) for names in bounds] != [1, 1] or numbers[0].rstrip(".,") != others[0].rstrip(".,"):
         return None
-    rest = [_words_around_bound(_bounds().sub(" ", _NUMBER.sub(" ", text))) for text in (expected, given)]
+    rest = [_words_around_bound(_bounds().sub(" ", _NUMBER.sub(" ", text))) for text in (expected, actual)]
     if rest[0] != rest[1]:
         return None
     first, second = bounds[0][0], bounds[1][0]
-    if first.rstrip("=") == second.rstrip("=") and first != second and _AGE.search(f"{expected} {given}"):
+    if first.rstrip("=") == second.rstrip("=") and first != second and _AGE.search(f"{expected} {actual}"):
         # People say "over 18" for 18 and more.
         return None
     if first == second:
-        return Decision(True, "opposite", f"the same bound: {given[:40]}")
-    return Decision(False, "opposite", f"another bound: {given[:40]}")
+        return Decision(True, "opposite", f"the same bound: {actual[:40]}")
+    return Decision(False, "opposite", f"another bound: {actual[:40]}")
 
 
 def _words_around_bound(text: str) -> list[str]:
@@ -325,7 +325,7 @@ def _words_around_bound(text: str) -> list[str]:
     return stem_words([word for word in normalize_words(text) if word not in _content()["around_bounds"]])
 
 
-def _choose_alternative(question: str, expected: Sequence[str], given: Sequence[str], text: str) -> Decision | None:
+def _choose_alternative(question: str, expected: Sequence[str], text: str) -> Decision | None:
     """Decide where the question offers two alternatives, of which the reference is one and a short sentence names one."""
     match = _ALTERNATIVES.search(question)
     if not match or _DENIAL.search(text):

@@ -52,13 +52,13 @@ def decide_yes_no(question: str, reference: str, answer: str) -> Decision | None
     expected = polarity_of_word(reference)
     if expected is None or len(answer) > MAX_CHARACTERS:
         return None
-    given = read_polarity(answer)
-    if given is expected is False and _ADDITION.fullmatch(answer):
+    actual = read_polarity(answer)
+    if actual is expected is False and _ADDITION.fullmatch(answer):
         # "No, most of them are Buddhists." may be wrong about these.
         return None
-    if given is None or (_NEGATIVE_QUESTION.match(question) and polarity_of_word(answer) is None):
+    if actual is None or (_NEGATIVE_QUESTION.match(question) and polarity_of_word(answer) is None):
         return None
-    return Decision(given == expected, "yes_no", f"says {'yes' if given else 'no'}")
+    return Decision(actual == expected, "yes_no", f"says {'yes' if actual else 'no'}")
 
 
 @lru_cache(maxsize=1024)
@@ -69,8 +69,8 @@ def polarity_of_word(text: str) -> bool | None:
 
 def read_polarity(answer: str) -> bool | None:
     """Return whether an answer says yes; None if it says neither."""
-    if (whole := polarity_of_word(answer)) is not None:
-        return whole
+    if (polarity := polarity_of_word(answer)) is not None:
+        return polarity
     text = strip_markup(answer).replace("’", "'")
     if _RESTRICTION.search(text):
         return None
@@ -78,10 +78,10 @@ def read_polarity(answer: str) -> bool | None:
     if says_no or says_yes:
         first = says_no or says_yes
         rest = re.sub(r"^[\s,.;:!，。；！—–-]+", "", text[first.end() :])  # type: ignore[union-attr]
-        other = _sentence_polarity(rest)
+        second = _sentence_polarity(rest)
         # "No, it does." contradicts itself, and "Yes, in 1950." says more, which may be wrong.
-        is_contradiction = other is not None and other == bool(says_no)
-        return None if is_contradiction or (says_yes and rest and other is None) else not says_no
+        is_contradiction = second is not None and second == bool(says_no)
+        return None if is_contradiction or (says_yes and rest and second is None) else not says_no
     return _sentence_polarity(text)
 
 

@@ -8,8 +8,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
 from bert_judge.config import Input
 from bert_judge.encoder import checkpoint
-from bert_judge.encoder.encoding import RowEncoder
-from bert_judge.encoder.tokenizer import RowTokenizer
+from bert_judge.encoder.encoding import RowEncoder, RowTokenizer
 from bert_judge.encoder.unread_words import TextReader
 
 THAI = "กรุงเทพ"

@@ -154,7 +154,7 @@ def test_bad_files_get_one_line(tmp_path, rows, label, fault):
 
 
 def test_rows_that_the_judge_has_seen_are_refused(tmp_path):
-    from bert_judge.cli.measure import PARTS
+    from bert_judge.cli.measure import ROLES
     from bert_judge.evaluation.audit.certificate import certify_file
     from bert_judge.labels.judge_loading import load_judges
     from bert_judge.tables.readers.rows import open_rows
@@ -162,7 +162,7 @@ def test_rows_that_the_judge_has_seen_are_refused(tmp_path):
     file = write_answers(tmp_path / "answers.jsonl", 60)
     write_seen_rows(tmp_path, hash_rows(["3 + 1?", "unseen"], ["adding one gives  53.", "x"]))
     assert read_seen_rows(tmp_path).shape == (2,)
-    columns = dict(zip(PARTS, ("question", "reference", "answer"), strict=True))
+    columns = dict(zip(ROLES, ("question", "reference", "answer"), strict=True))
     with pytest.raises(InputError, match=r"1 of 60 labelled answers were used to train or calibrate"):
         judge = replace(load_judges(["contains"])[0], folder=tmp_path)
         certify_file(open_rows(file), columns, ["label"], judge, min_sensitivity=0.8, min_specificity=0.8)

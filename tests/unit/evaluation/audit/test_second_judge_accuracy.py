@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bert_judge.evaluation.audit.second_judge import correct_accuracy
+from bert_judge.evaluation.audit.ppi import correct_accuracy
 
 POPULATION, FILE_ROWS, CHECK_ROWS, FILES = 20_000, 300, 50, 100
 ERROR_RATE = 0.1
