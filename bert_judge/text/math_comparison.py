@@ -1,7 +1,7 @@
 """Compare an answer of mathematics with references: Math-Verify, and what it does not read.
 
 The library decides about single values. Systems, named values, lists and units are taken apart before (`formula_parts`), names of
-more than one letter become symbols (`formula_symbols`), and literals, bases and primes are compared as text (`latex_forms`). Its
+more than one letter become symbols (`formula_notation`), and literals, bases and primes are compared as text (`latex_forms`). Its
 "equal" counts only if the parsed forms have every symbol of the source, and for a formula its "different" too. `is_whole` says
 whether both texts were read to their ends, so that "different" can be relied on.
 """

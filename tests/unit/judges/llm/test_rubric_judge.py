@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bert_judge.candidates.generators.protocol import Request
 from bert_judge.judges import prompted
 from bert_judge.judges.llm import judge as llm_judge
-from bert_judge.judges.llm.rubric import CHOSEN, GRADED, NO_GRADES, RubricJudge, parse_grades
+from bert_judge.judges.llm.rubric import GRADED, LIKELIEST, NO_GRADES, RubricJudge, parse_grades
 from bert_judge.judges.prompted import MODEL_FAILED
 from bert_judge.judges.protocol import Row
 
@@ -180,7 +180,7 @@ ONE: dict[str, Any] = {"aspects": {"grade": {"description": None, "range": [1, 1
 
 def test_one_grade_is_chosen() -> None:
     label, generator = judged(says("10/10"), **ONE)
-    assert (label.aspects, label.score, label.reason) == ({"grade": 10.0}, 1.0, CHOSEN)
+    assert (label.aspects, label.score, label.reason) == ({"grade": 10.0}, 1.0, LIKELIEST)
     [request] = generator.requests
     assert request.choices == tuple(f"{grade}/10" for grade in range(1, 11)) and "in the form 6/10" in request.prompt
     # None is the beginning of another, which would always be the likelier.
