@@ -16,7 +16,8 @@ UNREAD = "that the encoder cannot read, so exact comparison decided"
 UNFAMILIAR_FLAGS = {UNKNOWN_SCRIPT: "unknown_script", UNKNOWN_LANGUAGE: "unknown_language", UNREAD: "unread"}
 # Longer texts are recognised by their beginning.
 MAX_CHARACTERS = 2_000
-MIN_WORDS = 3
+# Frequent words of another language, and different ones in a text without a word of a known one.
+MIN_WORDS, MIN_WORDS_ALONE = 3, 2
 # Languages in another script than the Latin one, and the first word of its characters' names in Unicode.
 SCRIPTS = {"zh": "CJK"}
 _WORD = re.compile(r"[^\W\d_]+")
@@ -46,11 +47,20 @@ def unfamiliar_row(question: str, references: Sequence[str], candidate: str, lan
 def _unfamiliar_text(text: str, languages: Sequence[str]) -> str | None:
     if _is_unknown_script(text, _known_scripts(languages)):
         return UNKNOWN_SCRIPT
-    words = _WORD.findall(text.lower())
-    by_language = Counter(language for word in words if (language := _languages_by_word().get(word)))
-    familiar = sum(by_language.pop(language, 0) for language in languages)
-    unfamiliar = max(by_language.values(), default=0)
-    return UNKNOWN_LANGUAGE if unfamiliar >= MIN_WORDS and unfamiliar > 2 * familiar else None
+    languages_of_words = [(word, _languages_by_word().get(word.lower(), frozenset())) for word in _WORD.findall(text)]
+    familiar = sum(not names.isdisjoint(languages) for _, names in languages_of_words)
+    unfamiliar = [(word, names) for word, names in languages_of_words if names.isdisjoint(languages)]
+    counts = Counter(name for _, names in unfamiliar for name in names)
+    distinct = Counter(name for _, name in {(word.lower(), name) for word, names in unfamiliar for name in names})
+    num_marked = sum(not names and _has_marks(word) for word, names in unfamiliar) if set(languages) == {"en"} else 0
+    count, num_distinct = (max(values.values(), default=0) + num_marked for values in (counts, distinct))
+    is_other = (count >= MIN_WORDS and count > 2 * familiar) or (num_distinct >= MIN_WORDS_ALONE and not familiar)
+    return UNKNOWN_LANGUAGE if is_other else None
+
+
+def _has_marks(word: str) -> bool:
+    """Return whether a word has letters with marks, as English words have none, and is no name."""
+    return word[0].islower() and not word.isascii() and all(_script(letter) == "LATIN" for letter in word)
 
 
 @lru_cache
@@ -81,7 +91,6 @@ def _script(character: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def _languages_by_word() -> Mapping[str, str]:
+def _languages_by_word() -> Mapping[str, frozenset[str]]:
     by_language: Mapping[str, list[str]] = read_yaml(Path(__file__).with_suffix(".yaml"))
-    shared = {word for word, count in Counter(word for words in by_language.values() for word in words).items() if count > 1}
-    return {word: language for language, words in by_language.items() for word in words if word not in shared}
+    return {word: frozenset(name for name, words in by_language.items() if word in words) for word in function_words()}

@@ -133,3 +133,24 @@ def test_the_answers_of_mt_bench_are_joined_with_its_questions(tmp_path: Path) -
         ("81?", ["81"], "It is 81.", "m", "81/1"),
         ("And why?", ["so"], "no", "m", "81/2"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "reference", "answer"),
+    [
+        ("Czech", "V kterém městě se narodil?", "Vídeň", "Narodil se ve Vídni a vyrůstal tam."),
+        ("Finnish", "Missä kaupungissa hän asuu?", "Helsinki", "Hän asuu Helsingissä ja työskentelee opettajana."),
+        ("Vietnamese", "Ông sinh ra ở thành phố nào?", "Hà Nội", "Ông sinh ra ở Hà Nội."),
+        ("Swahili", "Alizaliwa katika mji gani?", "Nairobi", "Alizaliwa katika mji wa Nairobi."),
+        ("", "In which city was he born?", "Vienna", "He was born in Vienna and grew up there."),
+    ],
+)
+def test_a_language_that_the_judge_does_not_know_is_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, language: str, question: str, reference: str, answer: str
+) -> None:
+    path = write(tmp_path, {"file": "a.jsonl", "rows": [{"question": question, "reference": reference, "response": answer}] * 2})
+    result = CliRunner().invoke(app, ["score", str(path)])
+    assert result.exit_code == 0
+    output = result.stderr + caplog.text
+    assert ("are of a kind on which general is weak on sources that it has not seen: languages" in output) == bool(language)
+    assert ("2 of 2 verdicts are on text in a language that the judge was not trained on" in output) == bool(language)
