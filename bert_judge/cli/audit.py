@@ -170,11 +170,7 @@ def _audit_file(
         run.build_scores(task)
         scores = run.paths("scores", task)
         if annotator is not None:
-            failures = fill_sheet(
-                sample_rows(planned.audit_spec(), scores, sheets), annotator, filled := label_file(file, annotator)
-            )
-            if failures:
-                log(f"{annotator.name} gave no verdict on {failures:,} answers; {filled} says why")
+            fill_sheet(sample_rows(planned.audit_spec(), scores, sheets), annotator, filled := label_file(file, annotator))
             sheets = [filled]
             planned = plan_audit(sheets)
         if sheets:

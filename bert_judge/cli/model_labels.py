@@ -6,6 +6,7 @@ from contextlib import closing
 from pathlib import Path
 
 from bert_judge import tables
+from bert_judge.cli.terminal import log
 from bert_judge.evaluation.audit.sampling import CANNOT_TELL
 from bert_judge.judges.protocol import Row
 from bert_judge.labels.escalation import has_failed
@@ -13,6 +14,7 @@ from bert_judge.labels.judge_loading import JudgeReference
 from bert_judge.labels.judging import judge_rows, without_reasoning
 from bert_judge.report.audit_sheet import SheetRow
 from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.logs import count_causes
 
 COLUMNS = ("id", "rate", "verdict", "annotator", "reason")
 
@@ -22,8 +24,8 @@ def label_file(source: Path, judge: JudgeReference) -> Path:
     return source.with_suffix(f".{judge.name}.labels.csv")
 
 
-def fill_sheet(rows: Sequence[SheetRow], judge: JudgeReference, path: Path) -> int:
-    """Append a language model's verdicts on the rows of a sheet; return the number of those without one, which cannot be told.
+def fill_sheet(rows: Sequence[SheetRow], judge: JudgeReference, path: Path) -> None:
+    """Append a language model's verdicts on the rows of a sheet; rows on which the server failed stay open for another call.
 
     Raises:
         InputError: the server does not respond, rejects the key, does not have the model, or fails on all rows.
@@ -32,8 +34,13 @@ def fill_sheet(rows: Sequence[SheetRow], judge: JudgeReference, path: Path) -> i
         loaded.judge.generator.check_features()
         inputs = [without_reasoning(Row(row.id, 0, "", row.question, tuple(row.references), row.candidate)) for row in rows]
         labels = [label for label in judge_rows(loaded, inputs) if label is not None]
+    failures = count_causes(str(label.reason) for label in labels if has_failed(label))
     if labels and all(map(has_failed, labels)):
-        raise InputError(f"{judge.name} gave no verdict on any of {len(labels):,} answers: {labels[0].reason}; repeat the call")
+        raise InputError(f"{judge.name} gave no verdict on any of {len(labels):,} answers: {failures[0][0]}; repeat the call")
+    for reason, count in failures:
+        log(f"{judge.name} failed on {count:,} answers, which another call asks about again: {reason}")
+    if undecided := sum(label.verdict == "invalid" and not has_failed(label) for label in labels):
+        log(f"{judge.name} gave no verdict on {undecided:,} answers; {path} says why")
     earlier: list[dict[str, str]] = []
     if path.is_file():
         with path.open(encoding="utf-8", newline="") as file:
@@ -44,5 +51,5 @@ def fill_sheet(rows: Sequence[SheetRow], judge: JudgeReference, path: Path) -> i
         writer.writerows(earlier)
         for row, label in zip(rows, labels, strict=True):
             verdict = CANNOT_TELL if label.verdict == "invalid" else label.verdict
-            writer.writerow(dict(zip(COLUMNS, (row.id, f"{row.rate:.6g}", verdict, judge.name, label.reason), strict=True)))
-    return sum(label.verdict == "invalid" for label in labels)
+            if not has_failed(label):
+                writer.writerow(dict(zip(COLUMNS, (row.id, f"{row.rate:.6g}", verdict, judge.name, label.reason), strict=True)))

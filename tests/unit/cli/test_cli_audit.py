@@ -12,8 +12,13 @@ import pytest
 from helpers.chat_server import serving
 from helpers.commands import run
 
+from bert_judge.cli.model_labels import fill_sheet
+from bert_judge.evaluation.audit.sampling import read_labels
 from bert_judge.judges.bert.judge import BERTJudge
 from bert_judge.judges.protocol import Label, Row
+from bert_judge.labels.judge_loading import find_judge
+from bert_judge.report.audit_sheet import SheetRow
+from bert_judge.runtime.errors import InputError
 
 MODELS = {"good": 9, "bad": 3}
 
@@ -164,6 +169,25 @@ def test_a_language_model_labels_the_answers(answers: Path, tmp_path: Path) -> N
     assert corrected["accuracy"].to_dict() == pytest.approx({"good": 0.9, "bad": 0.3}, abs=0.02)
     refused = run("audit", answers, "--labels", "openai:m", "--labels", "people.csv")
     assert refused.exit_code == 1 and "a language model labels the answers of a file, and nobody else does" in refused.stderr
+
+
+def test_answers_on_which_the_server_fails_stay_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    sheet = tmp_path / "answers.m.labels.csv"
+    rows = [SheetRow(name, 1.0, "Capital?", ["Paris"], f"{failure} Paris") for name, failure in (("a", ""), ("b", "fail:400*1"))]
+    with serving() as server:
+        server.honours, server.verdict = {"grammar"}, lambda prompt: "correct"
+        judge = find_judge(f"{server.url}#m")
+        with pytest.raises(InputError, match="m gave no verdict on any of 1 answers: the judge's model failed: Error code: 400"):
+            fill_sheet([rows[1]._replace(candidate="fail:400*9")], judge, sheet)
+        assert not sheet.exists()
+        fill_sheet(rows, judge, sheet)
+        assert [vote.id for vote in read_labels([sheet])] == ["a"]
+        assert "m failed on 1 answers, which another call asks about again: the judge's model failed" in capsys.readouterr().err
+        fill_sheet(rows[1:], judge, sheet)
+    assert [(vote.id, vote.value) for vote in read_labels([sheet])] == [("a", 1.0), ("b", 1.0)]
 
 
 def test_a_sheet_with_verdicts_is_not_overwritten(answers: Path, tmp_path: Path) -> None:
