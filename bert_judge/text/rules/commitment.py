@@ -31,9 +31,8 @@ _REASONED = re.compile(
     r"(?:,?\s(?:because|since|although|though|even though|whereas)|,\swhile)\s(?P<reason>[^.!?\n]+[.!]?)\s*",
     re.IGNORECASE,
 )
-# "The capital, since 1913, is Canberra."
-_INSERTED = re.compile(r"\A\d|,\s(?:is|was|are|were|has|had)\b", re.IGNORECASE)
-_HAS_DIGIT = re.compile(r"\d")
+# "The capital, since 1913, is Canberra." Numbers have a rule of their own.
+_INSERTED = re.compile(r"\d|,\s(?:is|was|are|were|has|had)\b", re.IGNORECASE)
 _ASKS_REASON = re.compile(r"\b(?:why|how|reason|explain|cause[sd]?)\b", re.IGNORECASE)
 _MAX_ANSWER_WORDS = 3
 # The option that is named behind: "the former, since …".
@@ -67,17 +66,16 @@ def decide_commitment(question: str, references: Sequence[str], text: str) -> De
 def _name_in_reason(question: str, expected: Sequence[str], text: str) -> str | None:
     """Return a reason if a sentence begins with other words than a reference, which it names only in a clause behind them."""
     match = _REASONED.fullmatch(text.strip())
-    if not match or _INSERTED.search(match["reason"]) or _ASKS_REASON.search(question) or any(map(_HAS_DIGIT.search, expected)):
+    if not match or _INSERTED.search(match["reason"]) or _ASKS_REASON.search(question):
         return None
     words = normalize_words(match["answer"])
     # Symbols and initials may be a short form of the reference: Hg, UK.
     is_answer = len(words) <= _MAX_ANSWER_WORDS and re.search(r"\w[a-z]{2}", match["answer"])
     if not is_answer or not _no_answers().isdisjoint(words) or polarity_of_word(match["answer"]) is not None:
         return None
-    is_other = all(set(stem_words(words)).isdisjoint(stem_words(normalize_words(reference))) for reference in expected)
-    if not is_other or not _mention_pattern(tuple(expected)).search(match["reason"]):
-        return None
-    return f"answers {match['answer']}, and names it only in the clause behind"
+    is_other = set(stem_words(words)).isdisjoint(stem_words(normalize_words(" ".join(expected))))
+    is_named = is_other and _mention_pattern(tuple(expected)).search(match["reason"])
+    return f"answers {match['answer']}, and names it only in the clause behind" if is_named else None
 
 
 @cache

@@ -51,6 +51,10 @@ VOTERS = "Citizens who are at least 18 years old."
         ("?", "(p ∧ q) → r", "p ∧ (q → r)", None, None),
         ("?", "(p ∧ q) → r", "p → (q → r)", None, None),
         ("?", "B", "B!", None, None),
+        # Days of the week.
+        ("On which day?", "Monday", "Mon.", "identical", True),
+        ("On which day?", "Thurs", "thursday", "identical", True),
+        ("On which day?", "Tuesday", "Thu", None, None),
         # The unit below the line is in the question.
         ("What is the energy of petrol per litre?", "10 kWh", "roughly ten kilowatt-hours per litre", "number", True),
         ("What is the energy of petrol per litre?", "10 kWh", "12 kWh/L", "number", False),
