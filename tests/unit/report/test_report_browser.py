@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import pictures
 import pytest
 from helpers.score_files import write_scores
 from playwright.sync_api import Browser, Page, expect, sync_playwright
@@ -207,3 +208,13 @@ def test_tables_take_the_width_and_the_rank_shift_is_in_sight_on_a_phone(browser
     box = page.get_by_role("columnheader", name="Largest rank shift").bounding_box()
     assert box and box["x"] + box["width"] <= 420
     page.close()
+
+
+def test_the_pictures_of_the_gallery_are_taken(browser: Browser, report: Path, tmp_path: Path) -> None:
+    # Its judges have no scores to calibrate.
+    of_report = {name: picture for name, picture in pictures.REPORT.items() if name != "report_calibration"}
+    pictures.take(browser, report, of_report, tmp_path)
+    assert {path.stem for path in tmp_path.iterdir()} == of_report.keys()
+    assert pictures.REPORT.keys() | pictures.SHEET.keys() < {path.stem for path in pictures.IMAGES.iterdir()}
+    # Not the same part of the page twice.
+    assert len({path.read_bytes() for path in tmp_path.iterdir()}) == len(of_report)
