@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import lru_cache, wraps
 from typing import TypeVar
 
-TEXT_VERSION = 12
+TEXT_VERSION = 13
 
 T = TypeVar("T")
 # Features and rules read the same few texts of a row; longer ones would fill the memory.
