@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from bert_judge.cli.terminal import console, format_interval, format_number, for
 from bert_judge.report.format import models_by_judge, pivot_models
 from bert_judge.runtime.errors import InputError, suggest
 
-Row = dict[Hashable, Any]
+Row = Mapping[Any, Any]
 # Up to this many tasks, a table is printed for each.
 MAX_TASK_TABLES = 3
 
@@ -178,7 +178,8 @@ def print_uncorrected(scores: Sequence[Path], judge: str) -> None:
     from bert_judge.evaluation.standings import estimate_accuracy
 
     answers = load_verdicts(scores, [judge]).groupby(MODEL, observed=True)
-    estimates = sorted(((name, estimate_accuracy(rows, judge)) for name, rows in answers), key=lambda row: -row[1]["accuracy"])
+    estimates = [(name, estimate_accuracy(rows, judge)) for name, rows in answers]
+    estimates.sort(key=lambda row: -row[1]["accuracy"])
     lines = [[str(name), f"{row['n']:,}", _percent_cell(row, "accuracy")] for name, row in estimates]
     _print(console(), "Accuracy in %, not corrected yet", pd.DataFrame(lines, columns=["model", "answers", judge]))
 
