@@ -34,9 +34,12 @@ def fill_sheet(rows: Sequence[SheetRow], judge: JudgeReference, path: Path) -> N
         loaded.judge.generator.check_features()
         inputs = [without_reasoning(Row(row.id, 0, "", row.question, tuple(row.references), row.candidate)) for row in rows]
         labels = [label for label in judge_rows(loaded, inputs) if label is not None]
+    if labels and all(label.verdict == "invalid" for label in labels):
+        cause, _ = count_causes(str(label.reason) for label in labels)[0]
+        raise InputError(
+            f"{judge.name} gave no verdict on any of {len(labels):,} answers: {cause}; check the server and repeat the call"
+        )
     failures = count_causes(str(label.reason) for label in labels if has_failed(label))
-    if labels and all(map(has_failed, labels)):
-        raise InputError(f"{judge.name} gave no verdict on any of {len(labels):,} answers: {failures[0][0]}; repeat the call")
     for reason, count in failures:
         log(f"{judge.name} failed on {count:,} answers, which another call asks about again: {reason}")
     if undecided := sum(label.verdict == "invalid" and not has_failed(label) for label in labels):

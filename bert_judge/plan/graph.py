@@ -119,12 +119,12 @@ class Plan(Specs):
 
     # Pairs
 
-    def pair_inputs(self, pair_set: str, subset: str) -> Inputs:
+    def pair_inputs(self, pair_set: str, part: str) -> Inputs:
         entry = self.config.pairs[pair_set]
         if entry.source:
             return {"source": str(self.pair_file(pair_set))}
         inputs: Inputs = {}
-        for side, answers in zip(("one", "other"), self.pair_tables(pair_set, subset), strict=True):
+        for side, answers in zip(("one", "other"), self.pair_tables(pair_set, part), strict=True):
             inputs[side] = [table_path("candidates", *table) for table in answers]
             inputs[f"gold_{side}"] = [table_path("labels", entry.gold, *table) for table in answers] if entry.gold else []
         return inputs

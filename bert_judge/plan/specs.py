@@ -84,7 +84,7 @@ class Specs(ResolvedConfig):
         assert source is not None
         return self.import_path(source)
 
-    def pairs_spec(self, pair_set: str, subset: str) -> Spec:
+    def pairs_spec(self, pair_set: str, part: str) -> Spec:
         """Return the spec of one table of a set."""
         entry = self.config.pairs[pair_set]
         if entry.source:
@@ -96,7 +96,7 @@ class Specs(ResolvedConfig):
                 "import": {**imported, "columns": columns, "content": content},
                 **dump(entry, only={"where", "question_split"}),
             }
-        pair = self._model_pairs[pair_set][subset]
+        pair = self._model_pairs[pair_set][part]
         return {
             "set": pair_set,
             "models": list(pair),

@@ -21,7 +21,9 @@ MIN_WORDS, MIN_WORDS_ALONE = 3, 2
 # Languages in another script than the Latin one, and the first word of its characters' names in Unicode.
 SCRIPTS = {"zh": "CJK"}
 _WORD = re.compile(r"[^\W\d_]+")
-_SYMBOL = re.compile(r"(?<![^\W\d_])[Α-Ωα-ω](?![^\W\d_])")
+# An exponent or an index is no letter.
+_LETTER = r"[^\W\d_²³¹⁰-ₜ]"
+_SYMBOL = re.compile(rf"(?<!{_LETTER})[Α-Ωα-ω](?!{_LETTER})")
 
 
 def unfamiliar_text(text: str, languages: Collection[str]) -> str | None:

@@ -27,8 +27,8 @@ class CachedGenerator:
         origin: everything besides the request that determines a completion: the model's settings.
         revisions: of the model, as far as known without loading it; completions of another revision are not reused.
         by_sample: a completion also depends on the question behind the prompt, as with simulated models.
-        retry_errors: completions with status `error` are not cached, so the next run asks again. A server may recover; a local
-            model fails again.
+        retry_errors: completions with status `error`, and empty ones without a reason, are not cached, so the next run asks again.
+            A server may recover; a local model fails again.
     """
 
     def __init__(
@@ -106,7 +106,8 @@ class CachedGenerator:
         return self._generator
 
     def _should_cache(self, row: Mapping[str, Any]) -> bool:
-        return not (self.retry_errors and row["status"] == "error")
+        is_empty = row["status"] == "empty" and not row.get("reason")
+        return not (self.retry_errors and (row["status"] == "error" or is_empty))
 
     def _is_of_model(self, row: Mapping[str, Any]) -> bool:
         """Return whether a stored completion is of the model that the server now runs under this name, as far as it has said so."""

@@ -36,9 +36,8 @@ from bert_judge.text.answer_text import normalize_inputs
 from bert_judge.text.evidence import describe_words
 from bert_judge.text.features import FeatureExtractor, is_truncated
 from bert_judge.text.languages import UNFAMILIAR_FLAGS, UNREAD, unfamiliar_row, unfamiliar_text
+from bert_judge.text.normalization import normalize_words
 from bert_judge.text.rules import Decision, decide
-from bert_judge.text.rules.number import leaves_open
-from bert_judge.text.substances import is_unknown_formula
 from bert_judge.text.visible_text import is_blank_answer, normalize_text
 
 if TYPE_CHECKING:
@@ -371,11 +370,9 @@ class BERTJudge:
         if decided_by not in (ENCODER, FEATURES):
             # Exact comparison cannot tell a paraphrase from a wrong answer.
             return decided_by not in unread.MODULES
-        if any(leaves_open(row.question, text, row.candidate) for text in row.references):
-            return False
-        if any(is_unknown_formula(text, row.candidate) for text in row.references):
-            return False
         kind = answer_kind(row.question, row.references, row.candidate)
+        if score < self.threshold and _has_reference(row, kind):
+            return False
         return is_certain(self.checkpoint.metadata.certain_scores, kind, score, is_correct=score >= self.threshold)
 
     def fit(
@@ -650,6 +647,13 @@ class BERTJudge:
 def _shift_score(score: Any, offset: float) -> Any:
     """Add an offset to the logits of scores; 0 and 1 stay as they are."""
     return score if offset == 0 else expit(logit(score) + offset)
+
+
+def _has_reference(row: Row, kind: str) -> bool:
+    """Return whether an answer has all words of a reference, or the surname of a name: "Lister, the British surgeon"."""
+    words = set(normalize_words(row.candidate))
+    references = [normalize_words(text) for text in row.references]
+    return any(words.issuperset(text[-1:] if kind == "names" else text) for text in references if text)
 
 
 def _is_unfinished(decision: Decision | None) -> bool:

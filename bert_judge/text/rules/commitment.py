@@ -1,17 +1,13 @@
-"""An answer that names the reference without standing by it: it takes it back, denies it, asks for it, leaves it open, or names it
-only in the reason of another answer.
-"""
+"""An answer that names the reference without standing by it: it takes it back, denies it, asks for it, or leaves it open."""
 
 import re
 from collections.abc import Sequence
 from functools import cache
 
 from bert_judge.text.extraction import extract_final_answer, phrase_pattern, unwrap
-from bert_judge.text.normalization import NUMBER_WORDS, ORDINALS, normalize_words, word_list
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.whole_answer import unfinished_pattern
 from bert_judge.text.rules.yes_no import polarity_of_word
-from bert_judge.text.stemming import stem_words
 
 # A longer text argues, and its last sentences may speak about something else.
 MAX_CHARACTERS = 300
@@ -25,19 +21,6 @@ _FILLER = re.compile(
 # "Which of these cannot be a perimeter?"
 _ASKS_FOR_DENIAL = re.compile(r"\b(?:not?|never|cannot|except|incorrect|wrong|false|unlikely|least)\b|n['’]t\b", re.IGNORECASE)
 
-# "Petrol, since hydrogen is a gas.": one sentence, of which the first words are an answer by themselves.
-_REASONED = re.compile(
-    r"(?:(?:it is|it's|it was|the answer is|probably) )?(?P<answer>[^\W\d_][^,;:.!?()\n]{2,40}?)"
-    r"(?:,?\s(?:because|since|although|though|even though|whereas)|,\swhile)\s(?P<reason>[^.!?\n]+[.!]?)\s*",
-    re.IGNORECASE,
-)
-# "The capital, since 1913, is Canberra." Numbers have a rule of their own.
-_INSERTED = re.compile(r"\d|,\s(?:is|was|are|were|has|had)\b", re.IGNORECASE)
-_ASKS_REASON = re.compile(r"\b(?:why|how|reason|explain|cause[sd]?)\b", re.IGNORECASE)
-_MAX_ANSWER_WORDS = 3
-# The option that is named behind: "the former, since …".
-_POINTING = frozenset(["this", "that", "former", "latter", "same", "above", "below", "correct", "right", "sure", "well"])
-
 
 def decide_commitment(question: str, references: Sequence[str], text: str) -> Decision | None:
     """Decide against a short text in which no mention of the reference is a statement.
@@ -49,8 +32,6 @@ def decide_commitment(question: str, references: Sequence[str], text: str) -> De
         return None
     if any((len(reference) == 1 and reference.isalpha()) or polarity_of_word(reference) is not None for reference in expected):
         return None
-    if reason := _name_in_reason(question, expected, text):
-        return Decision(False, "commitment", reason)
     signals = _pattern("taken_back", "first_thought", "denied_before", "denied_behind", "unresolved", "inquiry", "asks")
     if not signals.search(text) or any(map(signals.search, expected)):
         return None
@@ -61,27 +42,6 @@ def decide_commitment(question: str, references: Sequence[str], text: str) -> De
     if reason := denies or _take_back(text, mentions) or _leave_open(text, mentions):
         return Decision(False, "commitment", reason)
     return None
-
-
-def _name_in_reason(question: str, expected: Sequence[str], text: str) -> str | None:
-    """Return a reason if a sentence begins with other words than a reference, which it names only in a clause behind them."""
-    match = _REASONED.fullmatch(text.strip())
-    if not match or _INSERTED.search(match["reason"]) or _ASKS_REASON.search(question):
-        return None
-    words = normalize_words(match["answer"])
-    # Symbols and initials may be a short form of the reference: Hg, UK.
-    is_answer = len(words) <= _MAX_ANSWER_WORDS and re.search(r"\w[a-z]{2}", match["answer"])
-    if not is_answer or not _no_answers().isdisjoint(words) or polarity_of_word(match["answer"]) is not None:
-        return None
-    is_other = set(stem_words(words)).isdisjoint(stem_words(normalize_words(" ".join(expected))))
-    is_named = is_other and _mention_pattern(tuple(expected)).search(match["reason"])
-    return f"answers {match['answer']}, and names it only in the clause behind" if is_named else None
-
-
-@cache
-def _no_answers() -> frozenset[str]:
-    lists = ("function_words", "negations", "hedges", "case_distinctions", "corrections", "unfinished_endings")
-    return frozenset().union(_POINTING, NUMBER_WORDS, ORDINALS, *map(word_list, lists))
 
 
 @cache

@@ -1,5 +1,4 @@
-"""The reference is an identifier: a code, version, address, number of a standard, or a name with a number, numeral or initials; or
-the answer writes a chemical name as a formula, or a formula as a name.
+"""The reference is an identifier: a code, version, address, number of a standard, or a name with a number, numeral or initials.
 
 One more digit or letter is another one; hyphens and spaces, and the spelling of a numeral, are not.
 """
@@ -14,10 +13,8 @@ from functools import lru_cache
 from bert_judge.text.dates import is_moment
 from bert_judge.text.extraction import unwrap
 from bert_judge.text.normalization import NUMBER_WORDS, ORDINALS, ROMAN, normalize_words, word_list
-from bert_judge.text.options import parse_options
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.number import read_range, read_reference
-from bert_judge.text.substances import compare_substances
 
 # Characters of a reference or an answer.
 _MAX_CHARACTERS = 80
@@ -36,7 +33,6 @@ _SPELLINGS = [
     (re.compile(r"\b(?:version|ver\.|v\.?)\s?(?=\d)", re.IGNORECASE), ""),
     (re.compile(r"#(?=[A-G](?![^\W_]))|(?<=\b[A-G])#"), "♯"),
 ]
-_ASKS_NOTATION = re.compile(r"\b(?:symbol|formula|name[ds]?|called|abbreviat)", re.IGNORECASE)
 _FORMULA = re.compile(r"[\\^=√<>*|]|^[(\[{].*[)\]}]$|\d\s?[+]\s?\d")
 # Letters that a name has more than its symbol.
 _MIN_NAME = 3
@@ -59,11 +55,7 @@ _ADDRESS = re.compile(r"\S+@\S+|\w+://\S+|(?:[\w.-]+/)+[\w.-]+|[\w-]+\.[a-z]{1,4
 
 def decide_identifier(question: str, reference: str, answer: str) -> Decision | None:
     """Decide if the reference is an identifier and the answer is nothing but another one, or the same."""
-    if len(reference) > _MAX_CHARACTERS or len(answer) > _MAX_CHARACTERS:
-        return None
-    if decision := _decide_substance(question, unwrap(reference), unwrap(answer)):
-        return decision
-    if not _MAY_BE.search(reference):
+    if len(reference) > _MAX_CHARACTERS or len(answer) > _MAX_CHARACTERS or not _MAY_BE.search(reference):
         return None
     if read_reference(reference) or read_range(reference) or is_moment(unwrap(reference)):
         return None
@@ -79,14 +71,6 @@ def decide_identifier(question: str, reference: str, answer: str) -> Decision | 
             Decision(True, "identifier", f"same identifier: {second} = {first}") if _is_code(first) or _has_number(first) else None
         )
     return Decision(False, "identifier", f"another identifier: {second}, {first}") if _differ(first, second) else None
-
-
-def _decide_substance(question: str, reference: str, answer: str) -> Decision | None:
-    """Compare a chemical name and a formula, unless the question asks for one of them."""
-    is_same = compare_substances(reference, answer)
-    if is_same is None or _ASKS_NOTATION.search(question) or parse_options(question):
-        return None
-    return Decision(is_same, "identifier", f"{'same' if is_same else 'another'} substance: {answer}, {reference}")
 
 
 def _spell(text: str) -> str:

@@ -1,8 +1,7 @@
 """The reference is a quantity: a number, with or without scale, unit or currency.
 
 Two quantities are the same if the answer, in the reference's unit and scale, rounds to the digits that the reference gives. A
-reference without scale has the one that the question asks for. An answer of three digits or more may be rounded further than a
-reference with decimals; one that is rounded further than another reference is left open.
+reference without scale has the one that the question asks for. A rounded answer to an exact reference is left open.
 """
 
 from __future__ import annotations
@@ -180,8 +179,7 @@ def compare(question: str, expected: Quantity, actual: Quantity, direction: int 
     """
     expected, actual = _resolve_unit(expected, actual), _resolve_unit(actual, expected)
     if unit := names_another_unit(expected, actual):
-        amount = _read_amount(question, expected, actual)
-        return compare(question, expected, amount, direction) if amount else (f"another unit: {unit}", False)
+        return None if _is_rate_of(question, expected, actual) else (f"another unit: {unit}", False)
     if {expected.kind, actual.kind} == {"percent", "points"} and expected.value == actual.value:
         return None
     asked = _QUESTION_SCALE.search(question)
@@ -200,26 +198,12 @@ def compare(question: str, expected: Quantity, actual: Quantity, direction: int 
     return None if None in results or _is_open(question, expected, actual, asked is not None) else ("another number", False)
 
 
-def leaves_open(question: str, reference: str, answer: str) -> bool:
-    """Return whether an answer is a quantity, or has only one, of which it is open whether it is that of the reference."""
-    expected = read_reference(reference)
-    actual = expected and (is_quantity(unwrap(answer)) or _only_quantity(question, answer))
-    return bool(expected and actual and compare(question, expected, actual) is None)
-
-
-def _read_amount(question: str, expected: Quantity, actual: Quantity) -> Quantity | None:
-    """Return what an answer states for the unit that the question names anyway: 10 kWh of "10 kWh per litre", of a litre."""
+def _is_rate_of(question: str, expected: Quantity, actual: Quantity) -> bool:
+    """Return whether the answer adds what the question says anyway: 10 kWh per litre, of a litre."""
     amount, *below = _PER.split(actual.text)
-    quantity, names = is_quantity(amount), {name.rstrip("s") for name in re.findall(r"[^\W\d_]+", question.lower())}
-    units = {unit for name in names if (unit := _read_unit(name))}
-    is_asked = any(name.lower().rstrip("s") in names or _read_unit(name) in units for name in below)
-    return quantity if quantity and is_asked and not names_another_unit(expected, quantity) else None
-
-
-def _read_unit(name: str) -> Unit | None:
-    """Return the unit of a symbol or a name, without its name: L is litre."""
-    quantity = is_quantity(f"1 {name}")
-    return quantity.unit._replace(name="") if quantity and quantity.unit else None
+    quantity = is_quantity(amount)
+    is_asked = any(word.rstrip("s").lower() in question.lower() for word in below)
+    return quantity is not None and is_asked and not names_another_unit(expected, quantity)
 
 
 def _is_open(question: str, expected: Quantity, actual: Quantity, has_scale: bool) -> bool:
@@ -336,9 +320,7 @@ def _is_rounded(question: str, expected: Quantity, actual: Quantity) -> bool | N
         return True if is_report and (digits >= 2 or has_decimals) and not is_rounded_up else None
     if actual.step > step:
         is_repeating = not step and actual.kind == "percent" and 10**9 % expected.value.denominator > 0
-        # 18.02 for 18.015.
-        is_decimal = expected.kind == "unit" or 0 < actual.step < actual.scale
-        is_measured = has_decimals and actual.digits >= 3 and is_decimal and not _ASKS_ROUNDED.search(question)
+        is_measured = expected.kind == "unit" and has_decimals and actual.digits >= 3
         if difference <= actual.step / 2 and actual.digits >= 2 and (is_repeating or is_measured):
             return True
         # Rounded further than the reference.

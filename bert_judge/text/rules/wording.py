@@ -37,13 +37,8 @@ def decide_identical(question: str, reference: str, answer: str) -> Decision | N
     return None
 
 
-_WEEKDAYS = {"mon": "monday", "tue": "tuesday", "tues": "tuesday", "wed": "wednesday", "thu": "thursday", "thur": "thursday"}
-_WEEKDAYS |= {"thurs": "thursday", "fri": "friday", "sat": "saturday", "sun": "sunday"}
-
-
 def _fold(text: str) -> str:
-    words = normalize(text.replace("_", " "))
-    return _WEEKDAYS.get(words, words)
+    return normalize(text.replace("_", " "))
 
 
 _VOCABULARY: Mapping[str, Any] = read_yaml(Path(__file__).parents[1] / "parts.yaml")

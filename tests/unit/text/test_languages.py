@@ -76,3 +76,8 @@ def test_the_answer_or_all_references_may_be_in_another_script(references: list[
 def test_words_with_marks_say_nothing_to_a_judge_of_another_language_than_english() -> None:
     text = "Qual é a função? A função é polinômial, não é contínua."
     assert unfamiliar_text(text, ["en", "pt"]) is None and unfamiliar_text(text, ["en"]) == UNKNOWN_LANGUAGE
+
+
+@pytest.mark.parametrize("text", ["π²/6", "σ²", "χ² = 4", "λ₁"])
+def test_an_exponent_makes_no_letter_of_another_script(text: str) -> None:
+    assert unfamiliar_row("What is it?", (text,), text, ["en"]) is None

@@ -191,20 +191,21 @@ def test_a_formula_without_end_leaves_its_row_undecided(judge: BERTJudge) -> Non
 @pytest.mark.parametrize(
     ("reference", "candidate", "certain"),
     [
-        # Rounded to fewer digits than decide a number.
-        ("3.85", "3.9", False),
-        ("3.85", "4.9", True),
-        # A formula that the table of names does not have.
-        ("magnesium chloride", "MgCl2", False),
-        ("hydrochloric acid", "HCl", True),
+        # Refused, though the name is there: nobody can say why.
+        ("Joseph Lister", "Lister, the British surgeon.", False),
+        ("Joseph Lister", "It was Joseph Lister, the British surgeon", False),
+        ("47", "Forty-seven, one more than usual.", False),
+        ("Joseph Lister", "Robert Koch", True),
         # In another script.
         ("Москва", "Moscow", False),
         ("Moscow", "Москва", False),
     ],
 )
-def test_a_comparison_that_is_left_open_is_not_certain(judge: BERTJudge, reference: str, candidate: str, certain: bool) -> None:
+def test_a_refusal_that_the_words_contradict_is_not_certain(
+    judge: BERTJudge, reference: str, candidate: str, certain: bool
+) -> None:
     [label] = judge.judge([Row("0", 0, "m", "Which is it?", (reference,), candidate)])
-    assert label.certain is certain
+    assert (label.verdict, label.certain) == ("incorrect", certain)
 
 
 def test_the_documented_reasons_are_given(judge: BERTJudge) -> None:
