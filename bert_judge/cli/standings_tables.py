@@ -64,7 +64,7 @@ def _describe_ranges(standings: pd.DataFrame) -> list[str]:
     judges = standings[is_open].groupby("judge", sort=False)["certain"].min()
     return [
         *(f"{judge}: up to {1 - share:.0%} of the verdicts on a model are uncertain" for judge, share in judges.items()),
-        'an accuracy with a range, "LOW to HIGH", lies in it: the ends count uncertain verdicts as incorrect and as correct; '
+        'the ends of a range, "LOW to HIGH", count uncertain verdicts as incorrect and as correct; '
         "models whose ranges overlap are not called different. To narrow a range: an audit with labels of people, a judge that is "
         "recalibrated with 20 labels, or a cascade with a language model",
     ]

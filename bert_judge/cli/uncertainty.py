@@ -35,8 +35,8 @@ def describe_uncertainty(tally: Tally, file: Path, judges: Sequence[NamedJudge] 
         sizes = [len(answers.verdicts) for answers in models.values()]
         share = sum(tally.uncertain[judge].values()) / sum(sizes)
         yield (
-            f"warning: {judge}: {share:.0%} of the verdicts are uncertain{_most(tally.uncertain[judge])}; an accuracy lies in its "
-            "range, whose ends count them as incorrect and as correct"
+            f"warning: {judge}: {share:.0%} of the verdicts are uncertain{_most(tally.uncertain[judge])}; the ends of a "
+            "range count them as incorrect and as correct, and certain ones as they are"
         )
         accuracies = {model: float((answers.verdicts == 1).mean()) for model, answers in models.items()}
         yield from _describe_order(judge, accuracies, ranges)
@@ -44,7 +44,7 @@ def describe_uncertainty(tally: Tally, file: Path, judges: Sequence[NamedJudge] 
         name = shlex.quote(str(file))
         folders = [member.folder for judge in judges for member in getattr(judge, "members", [judge]) if member.folder]
         is_recalibrated = any(read_card(folder).get("spec", {}).get("recalibrate") for folder in folders)
-        train = "" if is_recalibrated else f", bert-judge train {name} --recalibrate (20 labels and more)"
+        train = "" if is_recalibrated else f", bert-judge train {name} --recalibrate -o my-judge (20 labels and more)"
         is_served = any(judge.is_served for judge in judges)
         ask = "" if is_served else ", or --judge general+LLM (a language model judges the uncertain answers)"
         yield f"to narrow a range: bert-judge audit {name} (label a sample){train}{ask}"

@@ -283,7 +283,7 @@ def find_judge(
     if (folder := Path(name).expanduser()).is_dir():
         return _of_folder(folder, folder.resolve().name, **about)
     if "," in name:
-        raise InputError(f"--judge {name}: one judge per option, such as --judge {name.partition(',')[0].strip()}")
+        raise InputError(f"--judge {name}: one judge per option: {' '.join(f'--judge {one.strip()}' for one in name.split(','))}")
     if name.count("/") != 1 or name.startswith((".", "/", "~")):
         known_names = [*configured, GENERAL, *RULES, *trained_judges(results / "judges")]
         raise InputError(

@@ -134,7 +134,7 @@ def test_a_missing_sheet_is_named_before_anything_is_judged(answers: Path, monke
         (["mine.yaml", "--model-column", "system"], "--model-column: is for files of answers, and mine.yaml is none"),
         (
             ["answers.csv", "--judge", "contains,general"],
-            "--judge contains,general: one judge per option, such as --judge contains",
+            "--judge contains,general: one judge per option: --judge contains --judge general",
         ),
         (["answers.csv", "--judge", "nobody"], "--judge nobody: no such folder"),
     ],

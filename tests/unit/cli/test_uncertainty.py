@@ -33,9 +33,10 @@ def _tally(**verdicts: str) -> Tally:
 def test_a_reversed_order_comes_with_a_warning() -> None:
     """`worse` has a fifth of its answers called correct; `better` only a tenth, but most of its verdicts are uncertain."""
     lines = list(describe_uncertainty(_tally(better="c" * 10 + "I" * 70 + "i" * 20, worse="c" * 20 + "i" * 80), FILE))
-    assert lines[0].startswith("warning: j: 35% of the verdicts are uncertain, most of them on sentences; an accuracy lies in its")
+    assert lines[0].startswith("warning: j: 35% of the verdicts are uncertain, most of them on sentences; the ends of a range")
     assert lines[1] == "warning: j: the ranges of the two models overlap, so better may be better than worse"
-    assert "bert-judge audit 'my answers.csv'" in lines[2] and "--recalibrate (20 labels" in lines[2] and "general+LLM" in lines[2]
+    assert "bert-judge audit 'my answers.csv'" in lines[2] and "general+LLM" in lines[2]
+    assert "--recalibrate -o my-judge (20 labels" in lines[2]
     assert len(lines) == 3
 
 
