@@ -222,7 +222,7 @@ def load(folder: str | Path, settings: Input | None = None, seed: int = 0) -> Ch
     if metadata.text_version != TEXT_VERSION:
         log.warning(
             "%s: trained with version %d of the rules about texts, but this program has version %d; retrain it, or run "
-            "bert-judge train TOKENIZER_FILE --recalibrate --from %s",
+            "bert-judge train FILE --recalibrate --from %s",
             *(folder, metadata.text_version, TEXT_VERSION, folder),
         )
     if metadata.input.format == "tags":
