@@ -37,7 +37,7 @@ from bert_judge.assets.prepare import GENERAL
 from bert_judge.config import files as config_files
 from bert_judge.encoder.checkpoint import CertainScores
 from bert_judge.encoder.judge_folder import write_checksums
-from bert_judge.judges.bert.certainty import fit_certain_scores, is_certain
+from bert_judge.judges.bert.certainty import fit_certain_scores, has_reference, is_certain
 from bert_judge.judges.bert.judge import RULE_SCORE, BERTJudge, _normalize
 from bert_judge.judges.bert.unread import MODULES as UNREAD_MODULES
 from bert_judge.judges.bert.unread import decide_unread
@@ -145,8 +145,11 @@ def add_scores(judge: BERTJudge, answers: pd.DataFrame) -> pd.DataFrame:
     rows, logits = judge._rows_for_encoder(trees, offsets)
     logits[rows] = encoder[rows]
     scores = expit(judge._combined_logits(logits, offsets))
-    kinds = [answer_kind(*row) for row in zip(*columns(answers), strict=True)]
-    return answers.assign(score=np.where(decides, np.where(says > 0, RULE_SCORE, 1 - RULE_SCORE), scores), kind=kinds)
+    texts = list(zip(*columns(answers), strict=True))
+    kinds = [answer_kind(*row) for row in texts]
+    contradicted = [has_reference(kind, row[1], row[2]) for kind, row in zip(kinds, texts, strict=True)]
+    score = np.where(decides, np.where(says > 0, RULE_SCORE, 1 - RULE_SCORE), scores)
+    return answers.assign(score=score, kind=kinds, contradicted=~decides & (score < 0.5) & np.array(contradicted, bool))
 
 
 def measure_files(run: Run, answers: pd.DataFrame) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -172,11 +175,11 @@ def check_certain(answers: pd.DataFrame) -> tuple[list[dict[str, Any]], dict[str
     The check: share of certain verdicts, those of modules included, and the errors among certain and among uncertain ones, where
     the scores for the answers of a file were selected on all other files.
     """
-    undecided = answers[~answers["decides"]]
+    undecided = answers[~answers["decides"] & ~answers["contradicted"]]
     is_sure = (answers["decides"] & ~answers["module"].isin(UNREAD_MODULES)).to_numpy(bool, copy=True)
     for source in answers["source"].unique():
         scores = select_scores(undecided[undecided["source"] != source])
-        rows = np.flatnonzero((answers["source"] == source) & ~answers["decides"])
+        rows = np.flatnonzero((answers["source"] == source) & ~answers["decides"] & ~answers["contradicted"])
         is_sure[rows] = [
             is_certain(scores, kind, score, is_correct=score >= 0.5)
             for kind, score in answers.iloc[rows][["kind", "score"]].itertuples(index=False)

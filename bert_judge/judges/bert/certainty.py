@@ -3,7 +3,8 @@
 The scores are selected on labelled answers that the judge was not trained on. For each kind and verdict, the answers are taken in
 the order of their scores, the surest first, as long as the lower 95% bound of the share of right verdicts is at least 90% (fixed-
 sequence testing; Bauer, 1991; "learn then test", Angelopoulos et al., 2021). The bound is Clopper and Pearson's for the effective
-number of answers: those of one source (or to one question) err together, so they count less than as many independent ones.
+number of answers: those of one source (or to one question) err together, so they count less than as many independent ones. The
+refusal of an answer that has the words of a reference is never certain, and no score is selected on it.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from numpy.typing import ArrayLike
 from bert_judge.encoder.checkpoint import CertainScores
 from bert_judge.statistics.intervals import proportion_lower_bound
 from bert_judge.text.answer_kinds import answer_kind
+from bert_judge.text.normalization import normalize_words
 
 MAX_ERROR = 0.1
 # The surest answers of a kind that are tested first in a judge of a user's labels, and the step to the next test.
@@ -73,10 +75,16 @@ def fit_own_certain_scores(
         texts: question, references and answer of each row, of length n; the other arguments as `fit_certain_scores`.
         questions: rows with equal ones may err together, shape (n,).
     """
-    kinds = [answer_kind(*row) for row in texts]
+    rows = list(texts)
+    kinds = [answer_kind(*row) for row in rows]
     counts = Counter(kinds)
-    by_kind = fit_certain_scores(kinds, scores, labels, questions, threshold)
-    pooled = fit_certain_scores([ANY_KIND] * len(kinds), scores, labels, questions, threshold)
+    score = np.asarray(scores, float)
+    refused = score < threshold
+    contradicted = [has_reference(kind, row[1], row[2]) for kind, row in zip(kinds, rows, strict=True)]
+    kept = np.flatnonzero(~(refused & np.array(contradicted, bool)))
+    columns = score[kept], np.asarray(labels, float)[kept], np.asarray(questions, object)[kept], threshold
+    by_kind = fit_certain_scores([kinds[row] for row in kept], *columns)
+    pooled = fit_certain_scores([ANY_KIND] * len(kept), *columns)
     return {kind: value for kind, value in by_kind.items() if counts[kind] >= MIN_KIND_ROWS} | pooled
 
 
@@ -93,6 +101,13 @@ def _last_certain(sureness: np.ndarray, right: np.ndarray, clusters: np.ndarray,
             break
         lowest = sign * float(sureness[rows[-1]])
     return lowest
+
+
+def has_reference(kind: str, references: Sequence[str], candidate: str) -> bool:
+    """Return whether an answer has all words of a reference, or the last one of a name: "Lister, the British surgeon"."""
+    words = set(normalize_words(candidate))
+    expected = [normalize_words(text) for text in references]
+    return any(words.issuperset(text[-1:] if kind == "names" else text) for text in expected if text)
 
 
 def is_certain(certain_scores: Mapping[str, CertainScores], kind: str, score: float, *, is_correct: bool) -> bool | None:

@@ -24,7 +24,7 @@ from bert_judge.encoder.inference import EncoderOutput, Engine
 from bert_judge.encoder.judge_folder import CHECKSUMS, TREES_FILE, find_folder, resolve_checkpoint, write_checksums
 from bert_judge.encoder.unread_words import TextReader
 from bert_judge.judges.bert import BertJudgeConfig, stacker, unread
-from bert_judge.judges.bert.certainty import ANY_KIND, fit_own_certain_scores, is_certain
+from bert_judge.judges.bert.certainty import ANY_KIND, fit_own_certain_scores, has_reference, is_certain
 from bert_judge.judges.bert.trees import Trees
 from bert_judge.judges.protocol import BACKEND, Label, Row, decided, empty_answer, unfinished
 from bert_judge.runtime import hardware
@@ -36,7 +36,6 @@ from bert_judge.text.answer_text import normalize_inputs
 from bert_judge.text.evidence import describe_words
 from bert_judge.text.features import FeatureExtractor, is_truncated
 from bert_judge.text.languages import UNFAMILIAR_FLAGS, UNREAD, unfamiliar_row, unfamiliar_text
-from bert_judge.text.normalization import normalize_words
 from bert_judge.text.rules import Decision, decide
 from bert_judge.text.visible_text import is_blank_answer, normalize_text
 
@@ -371,7 +370,7 @@ class BERTJudge:
             # Exact comparison cannot tell a paraphrase from a wrong answer.
             return decided_by not in unread.MODULES
         kind = answer_kind(row.question, row.references, row.candidate)
-        if score < self.threshold and _has_reference(row, kind):
+        if score < self.threshold and has_reference(kind, row.references, row.candidate):
             return False
         return is_certain(self.checkpoint.metadata.certain_scores, kind, score, is_correct=score >= self.threshold)
 
@@ -647,13 +646,6 @@ class BERTJudge:
 def _shift_score(score: Any, offset: float) -> Any:
     """Add an offset to the logits of scores; 0 and 1 stay as they are."""
     return score if offset == 0 else expit(logit(score) + offset)
-
-
-def _has_reference(row: Row, kind: str) -> bool:
-    """Return whether an answer has all words of a reference, or the surname of a name: "Lister, the British surgeon"."""
-    words = set(normalize_words(row.candidate))
-    references = [normalize_words(text) for text in row.references]
-    return any(words.issuperset(text[-1:] if kind == "names" else text) for text in references if text)
 
 
 def _is_unfinished(decision: Decision | None) -> bool:

@@ -403,5 +403,5 @@ def _math_label(results: Mapping[_Pair, MathResult], tails: Mapping[_Pair, MathR
     if result is tail:
         equality = f"a formula of the text = {' or '.join(map(quote, row.pair[0]))}"
     if result.equal:
-        equality += ", simplified by Math-Verify"
+        equality += ", by Math-Verify"
     return decided(float(result.equal), reason="; ".join(filter(None, [f"math_verify: {equality}", result.reason])), raw=raw)

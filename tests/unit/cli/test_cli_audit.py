@@ -190,6 +190,22 @@ def test_answers_on_which_the_server_fails_stay_open(
     assert [(vote.id, vote.value) for vote in read_labels([sheet])] == [("a", 1.0), ("b", 1.0)]
 
 
+def test_empty_replies_are_no_labels_and_are_asked_about_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    sheet = tmp_path / "answers.m.labels.csv"
+    rows = [SheetRow("a", 1.0, "Capital?", ["Paris"], "Paris")]
+    with serving() as server:
+        server.honours, server.verdict = {"grammar"}, lambda prompt: "correct"
+        server.reply = {"message": {"content": ""}}
+        judge = find_judge(f"{server.url}#m")
+        with pytest.raises(InputError, match=r"on any of 1 answers: the judge's reply is empty; .*check the server"):
+            fill_sheet(rows, judge, sheet)
+        assert not sheet.exists()
+        server.reply = {}
+        fill_sheet(rows, judge, sheet)
+    assert [(vote.id, vote.value) for vote in read_labels([sheet])] == [("a", 1.0)]
+
+
 def test_a_sheet_with_verdicts_is_not_overwritten(answers: Path, tmp_path: Path) -> None:
     assert run("audit", answers, "--size", 10).exit_code == 0
     sheet = tmp_path / "answers.audit" / "sheet.csv"

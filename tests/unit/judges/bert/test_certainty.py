@@ -75,7 +75,7 @@ def test_equal_scores_have_one_verdict() -> None:
 
 def test_few_rows_of_a_kind_share_the_scores_of_all() -> None:
     n = 160
-    texts = [(f"Question {i}?", ["Paris"], "Paris") for i in range(n)]
+    texts = [(f"Question {i}?", ["Paris"], "Paris" if i % 2 else "Rome") for i in range(n)]
     scores, labels = np.tile([0.05, 0.95], n // 2), np.tile([0.0, 1.0], n // 2)
     questions = [question for question, _, _ in texts]
     certain = fit_own_certain_scores(texts, scores, labels, questions, 0.5)

@@ -212,7 +212,8 @@ def test_the_documented_reasons_are_given(judge: BERTJudge) -> None:
     section = (CONFIG.parents[1] / "docs" / "scoring.md").read_text("utf-8").partition("\n## Reasons\n")[2].partition("\n## ")[0]
     table = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| `")]
     assert len(table) == 5
-    for name, reference, candidate, reason in table:
+    for name, reference, candidate, verdict, reason in table:
         row = Row("", 0, "", "", (reference,), candidate)
         [label] = (judge if name == "`general`" else LexicalJudge(RULES[name.strip("`")])).judge([row])
-        assert label.reason == reason
+        uncertain = ", but uncertain" if label.certain is False else ""
+        assert (f"{label.verdict}{uncertain}", label.reason) == (verdict, reason)

@@ -197,7 +197,7 @@ def test_invalid_labels_have_a_reason() -> None:
         ),
         (RECALL, ["running dogs"], "a dog runs", 'rouge_l_recall .5 ≥ .5: has all words of "running dogs"; words of the answer: 2'),
         (MATH, ["x^2+x"], "\\boxed{x(x-1)}", 'math_verify: boxed "x(x-1)" ≠ "x^2+x"'),
-        (MATH, ["x^2+x"], "\\boxed{x(x+1)}", 'math_verify: boxed "x(x+1)" = "x^2+x", simplified by Math-Verify'),
+        (MATH, ["x^2+x"], "\\boxed{x(x+1)}", 'math_verify: boxed "x(x+1)" = "x^2+x", by Math-Verify'),
         (MATH, ["12"], "So 13.", "number: another number: 13 ≠ 12"),
         (
             MATH,

@@ -316,9 +316,21 @@ def test_completions_are_cached(tmp_path: Path) -> None:
     assert [asked.prompt for asked in made[3].requests] == ["c"]
 
 
-@pytest.mark.parametrize(("retry_errors", "texts"), [(True, ["", "fine", "fine"]), (False, ["", "", ""])])
-def test_errors_are_cached_unless_they_are_retried(tmp_path: Path, retry_errors: bool, texts: list[str]) -> None:
-    answers = iter([says("", "error"), says("fine")])
+@pytest.mark.parametrize(
+    ("retry_errors", "first", "texts"),
+    [
+        (True, says("", "error"), ["", "fine", "fine"]),
+        (True, says("", "empty"), ["", "fine", "fine"]),
+        # The model refused, and says so.
+        (True, says("", "empty", reason="refused"), ["", "", ""]),
+        (False, says("", "error"), ["", "", ""]),
+        (False, says("", "empty"), ["", "", ""]),
+    ],
+)
+def test_failures_are_cached_unless_they_are_retried(
+    tmp_path: Path, retry_errors: bool, first: Completion, texts: list[str]
+) -> None:
+    answers = iter([first, says("fine")])
     stored = CachedGenerator({}, tmp_path, lambda: ScriptedGenerator(lambda _: next(answers)), {}, retry_errors=retry_errors)
     assert [stored.generate([request("a")])[0].text for _ in range(3)] == texts
 
