@@ -189,4 +189,5 @@ def test_completion_fields_are_json_values() -> None:
         "prompt_tokens",
         "completion_tokens",
         "choice_probabilities",
+        "model",
     }
