@@ -37,7 +37,7 @@ from bert_judge.assets.prepare import GENERAL
 from bert_judge.config import files as config_files
 from bert_judge.encoder.checkpoint import CertainScores
 from bert_judge.encoder.judge_folder import write_checksums
-from bert_judge.judges.bert.certainty import fit_certain_scores, has_reference, is_certain
+from bert_judge.judges.bert.certainty import fit_certain_scores, is_certain, is_doubtful
 from bert_judge.judges.bert.judge import RULE_SCORE, BERTJudge, _normalize
 from bert_judge.judges.bert.unread import MODULES as UNREAD_MODULES
 from bert_judge.judges.bert.unread import decide_unread
@@ -147,9 +147,10 @@ def add_scores(judge: BERTJudge, answers: pd.DataFrame) -> pd.DataFrame:
     scores = expit(judge._combined_logits(logits, offsets))
     texts = list(zip(*columns(answers), strict=True))
     kinds = [answer_kind(*row) for row in texts]
-    contradicted = [has_reference(kind, row[1], row[2]) for kind, row in zip(kinds, texts, strict=True)]
     score = np.where(decides, np.where(says > 0, RULE_SCORE, 1 - RULE_SCORE), scores)
-    return answers.assign(score=score, kind=kinds, contradicted=~decides & (score < 0.5) & np.array(contradicted, bool))
+    rows_to_check = zip(kinds, texts, score >= 0.5, strict=True)
+    doubtful = np.array([is_doubtful(kind, *row, is_correct=is_correct) for kind, row, is_correct in rows_to_check], bool)
+    return answers.assign(score=score, kind=kinds, doubtful=~decides & doubtful)
 
 
 def measure_files(run: Run, answers: pd.DataFrame) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -175,11 +176,11 @@ def check_certain(answers: pd.DataFrame) -> tuple[list[dict[str, Any]], dict[str
     The check: share of certain verdicts, those of modules included, and the errors among certain and among uncertain ones, where
     the scores for the answers of a file were selected on all other files.
     """
-    undecided = answers[~answers["decides"] & ~answers["contradicted"]]
+    undecided = answers[~answers["decides"] & ~answers["doubtful"]]
     is_sure = (answers["decides"] & ~answers["module"].isin(UNREAD_MODULES)).to_numpy(bool, copy=True)
     for source in answers["source"].unique():
         scores = select_scores(undecided[undecided["source"] != source])
-        rows = np.flatnonzero((answers["source"] == source) & ~answers["decides"] & ~answers["contradicted"])
+        rows = np.flatnonzero((answers["source"] == source) & ~answers["decides"] & ~answers["doubtful"])
         is_sure[rows] = [
             is_certain(scores, kind, score, is_correct=score >= 0.5)
             for kind, score in answers.iloc[rows][["kind", "score"]].itertuples(index=False)

@@ -265,6 +265,11 @@ def is_quantity(text: str, *, with_noun: bool = False) -> Quantity | None:
     return quantities[0] if _IDLE_BEFORE.fullmatch(before) and _IDLE_AFTER.fullmatch(after) else None
 
 
+def find_unit(word: str) -> Unit | None:
+    """Return the unit that a word names or abbreviates."""
+    return UNIT_SYMBOLS.get(word) or _UNIT_NAMES.get(word.lower())
+
+
 def direction_of(text: str) -> int:
     """Return -1 for a text about a decrease, 1 for one about an increase, and 0 for neither or both."""
     falls, rises = (bool(pattern.search(text)) for pattern in (_DECREASE, _INCREASE))
@@ -475,7 +480,7 @@ def _find_unit(words: str, *, is_first: bool) -> tuple[Unit, int] | None:
     number_words = re.findall(r"[ -]?[^\W\d_]+", words)
     for number in range(len(number_words), 0, -1):
         name = "".join(number_words[:number])
-        unit = UNIT_SYMBOLS.get(name) or (_UNIT_NAMES.get(name.lower()) if len(name) > 2 or is_first else None)
+        unit = find_unit(name) if len(name) > 2 or is_first else UNIT_SYMBOLS.get(name)
         if unit:
             return unit, len(name)
     return None

@@ -3,12 +3,13 @@
 The scores are selected on labelled answers that the judge was not trained on. For each kind and verdict, the answers are taken in
 the order of their scores, the surest first, as long as the lower 95% bound of the share of right verdicts is at least 90% (fixed-
 sequence testing; Bauer, 1991; "learn then test", Angelopoulos et al., 2021). The bound is Clopper and Pearson's for the effective
-number of answers: those of one source (or to one question) err together, so they count less than as many independent ones. The
-refusal of an answer that has the words of a reference is never certain, and no score is selected on it.
+number of answers: those of one source (or to one question) err together, so they count less than as many independent ones. What
+the rules leave open, and refusals of what may be a reference in other words, is never certain, and no score is selected on it.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -19,6 +20,8 @@ from bert_judge.encoder.checkpoint import CertainScores
 from bert_judge.statistics.intervals import proportion_lower_bound
 from bert_judge.text.answer_kinds import answer_kind
 from bert_judge.text.normalization import normalize_words
+from bert_judge.text.rules import is_open
+from bert_judge.text.rules.number import mentions_quantity
 
 MAX_ERROR = 0.1
 # The surest answers of a kind that are tested first in a judge of a user's labels, and the step to the next test.
@@ -27,6 +30,7 @@ FIRST_ROWS, STEP_ROWS = 60, 10
 MIN_KIND_ROWS = 150
 # In place of a kind: for kinds of answers without scores of their own.
 ANY_KIND = "any"
+_ABBREVIATION = re.compile(r"(?=(?:.*[A-Z]){2})[A-Za-z]{2,6}")
 
 
 def fit_certain_scores(
@@ -79,9 +83,8 @@ def fit_own_certain_scores(
     kinds = [answer_kind(*row) for row in rows]
     counts = Counter(kinds)
     score = np.asarray(scores, float)
-    refused = score < threshold
-    contradicted = [has_reference(kind, row[1], row[2]) for kind, row in zip(kinds, rows, strict=True)]
-    kept = np.flatnonzero(~(refused & np.array(contradicted, bool)))
+    pairs = zip(kinds, rows, score >= threshold, strict=True)
+    kept = np.flatnonzero([not is_doubtful(kind, *row, is_correct=is_correct) for kind, row, is_correct in pairs])
     columns = score[kept], np.asarray(labels, float)[kept], np.asarray(questions, object)[kept], threshold
     by_kind = fit_certain_scores([kinds[row] for row in kept], *columns)
     pooled = fit_certain_scores([ANY_KIND] * len(kept), *columns)
@@ -103,11 +106,32 @@ def _last_certain(sureness: np.ndarray, right: np.ndarray, clusters: np.ndarray,
     return lowest
 
 
-def has_reference(kind: str, references: Sequence[str], candidate: str) -> bool:
-    """Return whether an answer has all words of a reference, or the last one of a name: "Lister, the British surgeon"."""
+def is_doubtful(kind: str, question: str, references: Sequence[str], candidate: str, *, is_correct: bool) -> bool:
+    """Return whether a verdict is never certain, whatever its score.
+
+    That is a number or a date that the rules leave open (18.02 for 18.015), and the refusal of an answer that has all words of a
+    reference, or the last one of a name ("Lister, the British surgeon"), or of which one abbreviates the other (HCl).
+    """
+    return is_open(question, references, candidate) or (not is_correct and _has_reference(kind, references, candidate))
+
+
+def _has_reference(kind: str, references: Sequence[str], candidate: str) -> bool:
     words = set(normalize_words(candidate))
     expected = [normalize_words(text) for text in references]
-    return any(words.issuperset(text[-1:] if kind == "names" else text) for text in expected if text)
+    has_words = any(words.issuperset(text[-1:] if kind == "names" else text) for text in expected if text)
+    return has_words or any(
+        mentions_quantity(text, candidate, is_whole=False) or _abbreviates(text, candidate) or _abbreviates(candidate, text)
+        for text in references
+    )
+
+
+def _abbreviates(short: str, long: str) -> bool:
+    """Return whether a text of capitals has its letters in the same order in a longer one: HCl, WHO."""
+    short, long = short.strip(" ."), long.strip().casefold()
+    if not _ABBREVIATION.fullmatch(short) or len(long) <= 2 * len(short) or long[0] != short[0].casefold():
+        return False
+    letters = iter(long)
+    return all(letter in letters for letter in short.casefold())
 
 
 def is_certain(certain_scores: Mapping[str, CertainScores], kind: str, score: float, *, is_correct: bool) -> bool | None:

@@ -24,7 +24,7 @@ from bert_judge.encoder.inference import EncoderOutput, Engine
 from bert_judge.encoder.judge_folder import CHECKSUMS, TREES_FILE, find_folder, resolve_checkpoint, write_checksums
 from bert_judge.encoder.unread_words import TextReader
 from bert_judge.judges.bert import BertJudgeConfig, stacker, unread
-from bert_judge.judges.bert.certainty import ANY_KIND, fit_own_certain_scores, has_reference, is_certain
+from bert_judge.judges.bert.certainty import ANY_KIND, fit_own_certain_scores, is_certain, is_doubtful
 from bert_judge.judges.bert.trees import Trees
 from bert_judge.judges.protocol import BACKEND, Label, Row, decided, empty_answer, unfinished
 from bert_judge.runtime import hardware
@@ -370,9 +370,9 @@ class BERTJudge:
             # Exact comparison cannot tell a paraphrase from a wrong answer.
             return decided_by not in unread.MODULES
         kind = answer_kind(row.question, row.references, row.candidate)
-        if score < self.threshold and has_reference(kind, row.references, row.candidate):
-            return False
-        return is_certain(self.checkpoint.metadata.certain_scores, kind, score, is_correct=score >= self.threshold)
+        is_correct = score >= self.threshold
+        certain = is_certain(self.checkpoint.metadata.certain_scores, kind, score, is_correct=is_correct)
+        return certain and not is_doubtful(kind, row.question, row.references, row.candidate, is_correct=is_correct)
 
     def fit(
         self,

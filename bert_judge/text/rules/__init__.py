@@ -23,6 +23,7 @@ from bert_judge.text.rules.formula import decide_formula
 from bert_judge.text.rules.identifier import decide_identifier
 from bert_judge.text.rules.members import decide_members
 from bert_judge.text.rules.number import decide_number
+from bert_judge.text.rules.number import is_open as is_open_number
 from bert_judge.text.rules.qualifier import decide_qualifier
 from bert_judge.text.rules.roles import decide_roles
 from bert_judge.text.rules.structure import decide_structure
@@ -30,7 +31,7 @@ from bert_judge.text.rules.whole_answer import decide_mention, decide_no_answer,
 from bert_judge.text.rules.wording import decide_identical, decide_name, decide_opposite, decide_part
 from bert_judge.text.rules.yes_no import decide_yes_no
 
-__all__ = ["MODULES", "Decision", "Module", "decide"]
+__all__ = ["MODULES", "Decision", "Module", "decide", "is_open"]
 
 
 # Characters behind a stated answer; what precedes a longer text is no answer: "Here is the answer: **Step 1** …".
@@ -109,6 +110,16 @@ def decide(
     if decision.module == "option" and is_option(question, references, text):
         return decision
     return None if _may_be_corrected(decision.module, text) else decision
+
+
+def is_open(question: str, references: Sequence[str], candidate: str) -> bool:
+    """Return whether an answer has a number or a date that may be a reference's: 18.02 of 18.015, July 1948 of 5 July 1948."""
+    text = read_answer(question, references, candidate)
+    answer, _ = _state_answer(text or "")
+    return any(
+        is_open_number(question, reference, answer) or decide_part_of_date(question, reference, answer) is not None
+        for reference in read_references(references, text or "")
+    )
 
 
 def _may_be_corrected(module: str, text: str) -> bool:

@@ -33,6 +33,8 @@ _SPELLINGS = [
     (re.compile(r"\b(?:version|ver\.|v\.?)\s?(?=\d)", re.IGNORECASE), ""),
     (re.compile(r"#(?=[A-G](?![^\W_]))|(?<=\b[A-G])#"), "♯"),
 ]
+# Of an isotope: ²³⁵₉₂U.
+_ATOMIC_NUMBER = re.compile(r"(?<=[⁰¹²³⁴-⁹])[₀-₉]+(?=[A-Z])")
 _FORMULA = re.compile(r"[\\^=√<>*|]|^[(\[{].*[)\]}]$|\d\s?[+]\s?\d")
 # Letters that a name has more than its symbol.
 _MIN_NAME = 3
@@ -74,7 +76,7 @@ def decide_identifier(question: str, reference: str, answer: str) -> Decision | 
 
 
 def _spell(text: str) -> str:
-    text = unicodedata.normalize("NFKC", text)
+    text = unicodedata.normalize("NFKC", _ATOMIC_NUMBER.sub("", text))
     for pattern, replacement in _SPELLINGS:
         text = pattern.sub(replacement, text)
     return text.strip()

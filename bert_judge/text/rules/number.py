@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 from functools import lru_cache
+from typing import NamedTuple
 
 from bert_judge.text.extraction import unwrap
 from bert_judge.text.latex import find_boxes
 from bert_judge.text.normalization import NUMBER_WORDS
 from bert_judge.text.quantities import UNIT_SYMBOLS, Quantity, Unit, direction_of, find_quantities, is_quantity, prepare_text
 from bert_judge.text.rules.decision import Decision
-from bert_judge.text.rules.quantity_phrase import lacks_words
+from bert_judge.text.rules.quantity_phrase import CALENDAR, lacks_words, unit_name, units_below
 
 # Currencies whose hundredth is a cent or a penny.
 _WITH_CENTS = frozenset({"USD", "EUR", "CAD", "AUD", "GBP"})
@@ -43,6 +44,7 @@ _RANGE = re.compile(
 )
 # A decimal or two numbers.
 _PAIR = re.compile(r"-?[1-9]\d*,\d{1,2}")
+_ASKS_RATE = re.compile(r"\b(?:speed|velocity|rate|throughput|flow|fast)\b", re.IGNORECASE)
 _PER = re.compile(r"\s?/\s?|\sper\s")
 _FOOTNOTE = re.compile(r"[a-z]{3}\d{1,2}[.,]")
 _CAPITAL = re.compile(r"[A-Z][a-z]{2}")
@@ -65,25 +67,24 @@ _MONTH = 2_629_746
 _NEARLY = Fraction(3, 1000)
 
 
+class _Pair(NamedTuple):
+    """The quantities of reference and answer, and whether that of the answer is all of it, or stands in its conclusion."""
+
+    expected: Quantity
+    actual: Quantity
+    is_whole: bool
+    is_conclusion: bool
+
+
 def decide_number(question: str, reference: str, answer: str) -> Decision | None:
     """Decide if the reference is a quantity, and the answer is one or a short sentence with one that the question does not have."""
     if expected_range := read_range(reference):
         # Spans of years are of the module of dates.
         return None if all(map(is_year, expected_range)) else _decide_range(expected_range, answer)
-    expected, answer = read_reference(reference), _BOLD.sub(r"\1", answer)
-    if expected is None or read_range(answer):
+    if (pair := _read_pair(question, reference, answer)) is None:
         return None
-    if fraction := _OUT_OF.fullmatch(unwrap(answer)):
-        is_share = expected.kind in ("percent", "points") or expected.value < 1 or not expected.step
-        answer = f"{fraction[1]}/{fraction[2]}" if is_share else fraction[1]
-    actual, is_conclusion = is_quantity(unwrap(answer)), False
-    is_whole = actual is not None
-    if actual is None and (actual := _only_quantity(question, answer)) is None:
-        conclusion = _CONCLUSION.search(answer[-_MAX_SENTENCE:])
-        if conclusion is None or (actual := _only_quantity(question, conclusion[1])) is None:
-            return None
-        is_conclusion = True
-    equal = compare(question, expected, actual, direction_of(answer) if actual.value >= 0 else 0)
+    expected, actual, is_whole, is_conclusion = pair
+    equal = _compare_pair(question, pair, answer)
     # An incorrect answer may follow from the last number of a longer text, or a correct one from another.
     if equal is None or (not equal[1] and (is_conclusion or _FOOTNOTE.search(answer))):
         return None
@@ -99,6 +100,40 @@ def decide_number(question: str, reference: str, answer: str) -> Decision | None
     if is_same and lacks_words(reference, answer):
         return None
     return Decision(is_same, "number", f"{reason}: {actual.text} {'=' if is_same else '≠'} {expected.text}")
+
+
+def is_open(question: str, reference: str, answer: str) -> bool:
+    """Return whether both are quantities that may mean the same: rounded further, of another scale, or "per day" on one side."""
+    pair = None if read_range(reference) else _read_pair(question, reference, answer)
+    return pair is not None and _compare_pair(question, pair, answer) is None
+
+
+def _read_pair(question: str, reference: str, answer: str) -> _Pair | None:
+    expected, answer = read_reference(reference), _BOLD.sub(r"\1", answer)
+    if expected is None or read_range(answer):
+        return None
+    if fraction := _OUT_OF.fullmatch(unwrap(answer)):
+        is_share = expected.kind in ("percent", "points") or expected.value < 1 or not expected.step
+        answer = f"{fraction[1]}/{fraction[2]}" if is_share else fraction[1]
+    if actual := is_quantity(unwrap(answer)):
+        return _Pair(expected, actual, is_whole=True, is_conclusion=False)
+    if actual := _only_quantity(question, answer):
+        return _Pair(expected, actual, is_whole=False, is_conclusion=False)
+    conclusion = _CONCLUSION.search(answer[-_MAX_SENTENCE:])
+    actual = _only_quantity(question, conclusion[1]) if conclusion else None
+    return _Pair(expected, actual, is_whole=False, is_conclusion=True) if actual else None
+
+
+def _compare_pair(question: str, pair: _Pair, answer: str) -> tuple[str, bool] | None:
+    direction = direction_of(answer) if pair.actual.value >= 0 else 0
+    equal = compare(question, pair.expected, pair.actual, direction)
+    if equal is None or pair.expected.kind != "currency" or pair.expected.unit or not (below := units_below(answer)):
+        return equal
+    # $3000 per year, of a question about a month.
+    asked = units_below(question)
+    if not asked or asked & below:
+        return equal
+    return (f"another unit: per {', '.join(sorted(below))}, not per {', '.join(sorted(asked))}", False) if equal[1] else None
 
 
 @lru_cache(maxsize=4096)
@@ -168,8 +203,8 @@ def _only_quantity(question: str, answer: str) -> Quantity | None:
     return quantities[-1] if len({_key(quantity) for quantity in quantities}) == 1 else None
 
 
-def _key(quantity: Quantity) -> tuple[Fraction, str]:
-    return quantity.value, quantity.kind
+def _key(quantity: Quantity) -> tuple[Fraction, str, str]:
+    return quantity.value, quantity.kind, quantity.unit.name if quantity.unit else ""
 
 
 def compare(question: str, expected: Quantity, actual: Quantity, direction: int = 0) -> tuple[str, bool] | None:
@@ -179,7 +214,13 @@ def compare(question: str, expected: Quantity, actual: Quantity, direction: int 
     """
     expected, actual = _resolve_unit(expected, actual), _resolve_unit(actual, expected)
     if unit := names_another_unit(expected, actual):
-        return None if _is_rate_of(question, expected, actual) else (f"another unit: {unit}", False)
+        amounts, below = _amounts(expected, actual)
+        is_asked = below in units_below(question)
+        if amounts is None or not is_asked:
+            # A question about a speed says nothing of its unit.
+            is_left_out = below in CALENDAR or (below and _ASKS_RATE.search(question))
+            return None if is_left_out else (f"another unit: {unit}", False)
+        expected, actual = amounts
     if {expected.kind, actual.kind} == {"percent", "points"} and expected.value == actual.value:
         return None
     asked = _QUESTION_SCALE.search(question)
@@ -198,12 +239,14 @@ def compare(question: str, expected: Quantity, actual: Quantity, direction: int 
     return None if None in results or _is_open(question, expected, actual, asked is not None) else ("another number", False)
 
 
-def _is_rate_of(question: str, expected: Quantity, actual: Quantity) -> bool:
-    """Return whether the answer adds what the question says anyway: 10 kWh per litre, of a litre."""
-    amount, *below = _PER.split(actual.text)
-    quantity = is_quantity(amount)
-    is_asked = any(word.rstrip("s").lower() in question.lower() for word in below)
-    return quantity is not None and is_asked and not names_another_unit(expected, quantity)
+def _amounts(expected: Quantity, actual: Quantity) -> tuple[tuple[Quantity, Quantity] | None, str]:
+    """Return both quantities without the unit below the line that one has more, and that unit: 4 g and 4 g of "4 g per day"."""
+    for rate, other in ((actual, expected), (expected, actual)):
+        amount, *below = _PER.split(rate.text)
+        quantity = is_quantity(amount) if len(below) == 1 else None
+        if quantity and not names_another_unit(other, quantity):
+            return ((other, quantity) if rate is actual else (quantity, other)), unit_name(below[0])
+    return None, ""
 
 
 def _is_open(question: str, expected: Quantity, actual: Quantity, has_scale: bool) -> bool:

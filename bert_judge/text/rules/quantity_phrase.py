@@ -9,10 +9,14 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from bert_judge.text.normalization import normalize_words, read_number_words
-from bert_judge.text.quantities import CHANGES, SPELLINGS, Quantity, find_quantities, prepare_text
+from bert_judge.text.quantities import CHANGES, MAX_CHARACTERS, SPELLINGS, Quantity, find_quantities, find_unit, prepare_text
 from bert_judge.text.stemming import stem_words
 
 _MAX_CHARACTERS = 80
+# A unit below the line: per day, a litre of petrol, /min.
+_BELOW = re.compile(r"(?:(?<=[^\W\d_])/\s?|\b(?:per|an?|each|every|one)\s)([^\W\d_]+)", re.IGNORECASE)
+# Often left out beside an amount, by their symbols.
+CALENDAR = frozenset({"d", "wk", "mo", "yr"})
 # Two sentences, an object of a program, or a list.
 _SEVERAL = re.compile(r"[.;!?]\s+[\dA-Z]|[{}\[\]=|\n]")
 # Beside a quantity, these words say nothing.
@@ -53,6 +57,22 @@ def read_phrase(text: str) -> QuantityPhrase | None:
     words = read_number_words([CHANGES.get(word, word) for word in words if word not in _IDLE and word.strip(".")])
     stems = stem_words(words)
     return QuantityPhrase(quantity, stems, dict(zip(stems, words, strict=True)))
+
+
+def units_below(text: str) -> frozenset[str]:
+    """Return the symbols of the units that a text divides by, as in "how much a month" and "daily", besides those of quantities."""
+    for pattern, replacement in SPELLINGS:
+        text = pattern.sub(replacement, text)
+    text = prepare_text(text[:MAX_CHARACTERS])
+    for quantity in reversed(find_quantities(text)):
+        text = f"{text[: quantity.start]} {text[quantity.end :]}"
+    return frozenset(unit_name(word) for word in _BELOW.findall(text) if find_unit(word))
+
+
+def unit_name(word: str) -> str:
+    """Return the symbol of a unit, or the word if it is none."""
+    unit = find_unit(word)
+    return unit.name if unit else word
 
 
 def lacks_words(reference: str, answer: str) -> bool:

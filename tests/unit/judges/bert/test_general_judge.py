@@ -199,6 +199,17 @@ def test_a_formula_without_end_leaves_its_row_undecided(judge: BERTJudge) -> Non
         # In another script.
         ("Москва", "Moscow", False),
         ("Moscow", "Москва", False),
+        # The rules leave open what may be the same number or date.
+        ("18.015", "18.02", False),
+        ("3.14159", "3.14", False),
+        ("5 July 1948", "July 1948", False),
+        ("500 µg", "0.5 mg (0.5 mL of 1:1000)", False),
+        # One may abbreviate the other.
+        ("hydrochloric acid", "HCl", False),
+        ("HCl", "hydrogen chloride", False),
+        ("uranium-235", "²³⁵₉₂U", False),
+        ("uranium-235", "U-238", True),
+        ("18.015", "28.02", True),
     ],
 )
 def test_a_refusal_that_the_words_contradict_is_not_certain(

@@ -1,0 +1,64 @@
+"""Quantities with a unit below the line on one side: per day, a month, /h."""
+
+import pytest
+
+from bert_judge.text.rules.number import decide_number, is_open
+from bert_judge.text.rules.quantity_phrase import units_below
+
+
+@pytest.mark.parametrize(
+    ("question", "reference", "answer", "is_same"),
+    [
+        # The question asks for it.
+        ("What is the maximum daily dose of paracetamol?", "4 g", "4000 mg per day", True),
+        ("How much water should one drink a day?", "2 litres", "2 litres per day", True),
+        ("How much energy does a litre of petrol hold?", "10 kWh", "roughly ten kilowatt-hours per litre", True),
+        ("What is the flow, in litres per minute?", "6 L/min", "6 litres", True),
+        ("What is the maximum daily dose of paracetamol?", "4 g", "5000 mg per day", False),
+        # It does not.
+        ("How far does it go in 2 hours at 60 km/h?", "120 km", "120 km/h", False),
+        ("How far is it?", "120 km", "120 km/h", False),
+        ("What is the acceleration?", "9.8 m/s²", "9.8 m/s", False),
+        # An amount of money in another span of time.
+        ("How much does it cost per month?", "$3000", "$3000 per year", False),
+        ("What is the monthly rent?", "3000 euros", "3000 euros a year", False),
+        ("How much does it cost per month?", "$3000", "$3000 a month", True),
+        ("How much does it cost?", "$3000", "$3000 a month", True),
+    ],
+)
+def test_a_unit_below_the_line(question: str, reference: str, answer: str, is_same: bool) -> None:
+    decision = decide_number(question, reference, answer)
+    assert decision is not None and decision.correct is is_same
+    assert not is_open(question, reference, answer)
+
+
+@pytest.mark.parametrize(
+    ("question", "reference", "answer"),
+    [
+        ("What is the dose?", "4 g", "4 g per day"),
+        ("What is the transfer speed of SATA 1?", "1.5 Gbit", "1.5 Gbit/s"),
+        ("How much does he earn a year?", "$60,000", "$5,000 per month"),
+        ("What is the molar mass of water?", "18.015", "18.02"),
+    ],
+)
+def test_what_may_be_the_same_is_open(question: str, reference: str, answer: str) -> None:
+    assert decide_number(question, reference, answer) is None
+    assert is_open(question, reference, answer)
+
+
+def test_two_quantities_of_equal_digits_are_two() -> None:
+    assert decide_number("How much adrenaline?", "500 µg", "0.5 mg (0.5 mL of 1:1000)") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "units"),
+    [
+        ("How much does it cost per month?", {"mo"}),
+        ("What is the daily dose?", {"d"}),
+        ("How much is in a litre?", {"L"}),
+        ("How far in 2 hours at 60 km/h?", set()),
+        ("What is a dose?", set()),
+    ],
+)
+def test_units_that_a_question_divides_by(text: str, units: set[str]) -> None:
+    assert units_below(text) == units
