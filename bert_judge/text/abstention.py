@@ -6,7 +6,7 @@ abstaining is an answer like any other.
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from bert_judge.text.choices import extract_choice
 from bert_judge.text.extraction import extract_final_answer, strip_markup
 from bert_judge.text.latex import boxed
 from bert_judge.text.options import parse_options
+from bert_judge.text.reading import view
 from bert_judge.text.visible_text import is_blank, strip_reasoning
 
 # Characters at the start and at the end of an answer that are searched.
@@ -90,6 +91,7 @@ def is_attempted(question: str, references: Sequence[str], answer: str, *, is_tr
     return bool(options and extract_choice(answer, options))
 
 
+@view
 def declines(answer: str) -> bool:
     """Return whether a text refuses, says that it does not know, is blank or unfinished reasoning, and states nothing else.
 
@@ -106,7 +108,7 @@ def declines(answer: str) -> bool:
     return is_bare(stated) or _declines_in_sentences(stated) if stated else _declines_in_sentences(text)
 
 
-@lru_cache(maxsize=4096)
+@view
 def states_no_answer(reference: str) -> bool:
     """Return whether a reference says that there is no answer, or is a refusal: "Not mentioned", "I can't help with that"."""
     if is_bare(reference) or is_none(reference) or is_bare(_EXPLANATION.split(reference, maxsplit=1)[0]):
@@ -122,6 +124,7 @@ def is_bare(text: str) -> bool:
     return len(text) <= MAX_BARE and bool(_pattern("bare").fullmatch(_simplify(strip_markup(text)).rstrip(".!。！ ")))
 
 
+@view
 def is_none(text: str) -> bool:
     """Return whether a whole text says that nothing is the answer: "None", "Nobody did."."""
     return len(text) <= MAX_BARE and bool(_pattern("none").fullmatch(_simplify(strip_markup(text)).rstrip(".!。！ ")))

@@ -11,6 +11,7 @@ from functools import cache
 from bert_judge.runtime.errors import InputError
 from bert_judge.text.extraction import ANSWER, extract_final_answer, extract_reference, is_announcement, phrase_pattern
 from bert_judge.text.normalization import normalize_words, word_list
+from bert_judge.text.reading import view
 from bert_judge.text.visible_text import has_tags, normalize_text, restore_characters, strip_reasoning, strip_tags
 
 # Share of the words of a restated question that are in the question that was asked; the next question may differ in one word.
@@ -46,8 +47,19 @@ def read_answer(question: str, references: Sequence[str], candidate: str) -> str
 
 def read_references(references: Sequence[str], answer: str) -> list[str]:
     """Return the answers that references state, as a reader sees them; with HTML tags if the answer has tags."""
-    texts = map(restore_characters, references)
-    return [extract_reference(text if has_tags(answer) else strip_tags(text) if "<" in text else text) for text in texts]
+    read = _read_reference_with_tags if has_tags(answer) else _read_reference
+    return list(map(read, references))
+
+
+@view
+def _read_reference(reference: str) -> str:
+    text = restore_characters(reference)
+    return extract_reference(strip_tags(text) if "<" in text else text)
+
+
+@view
+def _read_reference_with_tags(reference: str) -> str:
+    return extract_reference(restore_characters(reference))
 
 
 def normalize_inputs(

@@ -8,7 +8,7 @@ from bert_judge.text import extraction
 from bert_judge.text.extraction import ANSWER, MARKER, NOT_INSIDE_WORD, phrase_pattern
 from bert_judge.text.latex import boxed
 from bert_judge.text.normalization import normalize
-from bert_judge.text.options import OPTION, SIGNED_LETTER, join_letters, match_option, normalize_option, shorten_repeated_letters
+from bert_judge.text.options import OPTION, SIGNED_LETTER, join_letters, match_option, shorten_repeated_letters
 
 # Characters at the start and at the end of an answer that are searched.
 MAX_HEAD, MAX_TAIL = 2_000, 10_000
@@ -269,7 +269,7 @@ class _Scan:
         if _PREDICATE_GAP.fullmatch(self.text, self._group_end, start):
             return True
         option, gap = self.options[self._group[-1]], self.text[self._group_end : start]
-        return bool(option) and len(gap) < len(option) + 20 and normalize(gap) == normalize_option(option)
+        return bool(option) and len(gap) < len(option) + 20 and normalize(gap) == normalize(option)
 
     def _is_part_of_option(self, start: int, end: int) -> bool:
         """Return whether a bare letter belongs to a name in an option: "vitamin C"."""
@@ -320,7 +320,7 @@ def _only_option_in(text: str, options: Mapping[str, str], excluded: Collection[
     """Return the only option whose text occurs, ignoring options inside longer ones that occur too."""
     padded = f" {normalize(text)} "
     occurring = {
-        letter: f" {words} " for letter, option in options.items() if (words := normalize_option(option)) and f" {words} " in padded
+        letter: f" {words} " for letter, option in options.items() if (words := normalize(option)) and f" {words} " in padded
     }
     texts = occurring.values()
     longest = [letter for letter, text in occurring.items() if not any(text in longer and text != longer for longer in texts)]

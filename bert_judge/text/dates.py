@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from bert_judge.runtime.package_data import read_yaml
 from bert_judge.text.normalization import ROMAN, read_number_words
+from bert_judge.text.reading import view
 from bert_judge.text.visible_text import normalize_text
 
 _TABLES: Mapping[str, Any] = read_yaml(Path(__file__).with_name("dates.yaml"))
@@ -106,7 +106,7 @@ _ROMAN_CENTURY = re.compile(rf"\b([IVX]+)(?:th|e|\.)?(?=\s(?:{_any(_TABLES['cent
 _IDLE = re.compile(rf"(?:\W|(?<![^\W_])(?:{_any([*_TABLES['about'], *_TABLES['weekdays']])}))*", re.IGNORECASE)
 
 
-@lru_cache(maxsize=8192)
+@view
 def find_moments(text: str) -> tuple[Moment, ...]:
     """Return the dates and times of a text in order; of overlapping readings, the most complete."""
     text = prepare_text(text)
@@ -121,6 +121,7 @@ def find_moments(text: str) -> tuple[Moment, ...]:
     return tuple(sorted(moments, key=lambda moment: moment.start))
 
 
+@view
 def prepare_text(text: str) -> str:
     """Write ordinals of centuries and hours in words as numbers, and restore spaces that were lost with markup."""
     text = normalize_text(text[:MAX_CHARACTERS])
@@ -131,6 +132,7 @@ def prepare_text(text: str) -> str:
     return text
 
 
+@view
 def is_moment(text: str) -> Moment | None:
     """Return the only date or time of a text that consists of it, with a weekday or a preposition around it at most."""
     if len(text) > MAX_CHARACTERS // 10 or len(moments := find_moments(text)) != 1:

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bert_judge.runtime.package_data import read_yaml
-from bert_judge.text import remember
 from bert_judge.text.latex import boxed, find_boxes
 from bert_judge.text.normalization import POINTER, is_pointer
+from bert_judge.text.reading import view
 from bert_judge.text.visible_text import strip_reasoning
 
 # Letters beyond ASCII that are these in another case.
@@ -188,6 +188,7 @@ class _Statement(NamedTuple):
     end: int
 
 
+@view
 def extract_final_answer(text: str) -> str | None:
     """Return the answer after the last marker that has one: "Final answer:", "the answer is", a tag, a JSON key or "####".
 
@@ -202,7 +203,7 @@ def is_announcement(text: str) -> bool:
     return len(text) <= _MAX_ANNOUNCEMENT and bool(_ANNOUNCEMENT.fullmatch(text))
 
 
-@remember
+@view
 def extract_reference(reference: str) -> str:
     r"""Return the answer that a reference states at its end (`… #### 72`, `\boxed{72}`, "The answer is 72."), or the reference.
 
@@ -219,7 +220,7 @@ def extract_reference(reference: str) -> str:
     return answer or reference
 
 
-@remember
+@view
 def extract_last_number(text: str) -> str | None:
     """Return the last number of the final answer or box, or of the whole text if these have none.
 
@@ -246,7 +247,7 @@ def _read_number(match: re.Match[str]) -> str:
     return f"{sign}{number}{denominator}{match['percent'] or ''}"
 
 
-@remember
+@view
 def strip_markup(text: str) -> str:
     r"""Remove what surrounds an answer: quotes, markdown, `$…$`, `\boxed{…}`, `\text{…}`, a final full stop."""
     text = strip_fence(text)
@@ -272,7 +273,7 @@ def strip_fence(text: str) -> str:
     return fenced["code"] if fenced and fenced["code"].strip() else text
 
 
-@remember
+@view
 def unwrap(text: str) -> str:
     r"""Remove what surrounds a text: white space, quotes, bold, code, `$…$`, `\boxed{…}`, `\text{…}`, a tag, a final full stop."""
     text = " ".join(strip_fence(text).split())
@@ -327,7 +328,7 @@ def marker_pattern() -> re.Pattern[str]:
     return re.compile(f"{NOT_INSIDE_WORD}(?:{MARKER})", re.IGNORECASE | re.MULTILINE)
 
 
-@remember
+@view
 def _last_statement(text: str) -> _Statement | None:
     end = len(text)
     for marker in reversed(list(marker_pattern().finditer(text))):

@@ -11,7 +11,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TypeVar
 
 import joblib
@@ -20,8 +20,9 @@ import numpy as np
 from bert_judge.text import choices, extraction
 from bert_judge.text.edits import NO_EDITS, Edits, count_edits, may_be_edited
 from bert_judge.text.extraction import stated_answers, unwrap
-from bert_judge.text.normalization import normalize_words, word_list
-from bert_judge.text.options import expected_choice, parse_options
+from bert_judge.text.normalization import normalize, normalize_words, word_list
+from bert_judge.text.reading import Text, view
+from bert_judge.text.task import Task
 from bert_judge.text.visible_text import strip_reasoning
 from bert_judge.text.word_metrics import contains
 
@@ -87,8 +88,8 @@ def feature_table(questions: Sequence[str], references: Sequence[Sequence[str]],
     answers: dict[tuple[str, tuple[str, ...]], list[tuple[int, str]]] = {}
     for row, (question, texts, candidate) in enumerate(zip(questions, references, candidates, strict=True)):
         answers.setdefault((question, tuple(texts)), []).append((row, candidate))
-    for (question, texts), rows in answers.items():
-        task = _Task(question, texts)
+    for key, rows in answers.items():
+        task = _TaskFeatures(Task(*key))
         for row, candidate in rows:
             table[row] = task.compare(candidate)
     return table
@@ -96,7 +97,7 @@ def feature_table(questions: Sequence[str], references: Sequence[Sequence[str]],
 
 def extract_features(question: str, references: Sequence[str], candidate: str) -> list[float]:
     """Compute the features of one row, in the order of `FEATURE_NAMES`, against the reference that matches best."""
-    return _Task(question, references).compare(candidate)
+    return _TaskFeatures(Task(question, references)).compare(candidate)
 
 
 def is_truncated(references: Sequence[str], candidate: str) -> bool:
@@ -111,81 +112,104 @@ def is_truncated(references: Sequence[str], candidate: str) -> bool:
 T = TypeVar("T", str, list[str], list[int])
 
 
-class _Text:
-    """A text and its derived forms, computed on first use."""
-
-    def __init__(self, text: str) -> None:
-        self.text = truncate_middle(text, MAX_CHARACTERS)
-        self.words = truncate_middle(normalize_words(self.text), MAX_WORDS)
-        self.vocabulary = frozenset(self.words)
-
-        self.joined = " ".join(self.words)
-
-    @cached_property
-    def stems(self) -> frozenset[str]:
-        return frozenset(map(_stem, self.vocabulary))
-
-    @cached_property
-    def words_by_initial(self) -> Mapping[str, list[str]]:
-        words: dict[str, list[str]] = {}
-        for word in self.vocabulary:
-            words.setdefault(word[0], []).append(word)
-        return words
-
-    @cached_property
-    def content(self) -> list[str]:
-        function_words = word_list("function_words")
-        return [word for word in self.words if word not in function_words] or self.words
-
-    @cached_property
-    def numbers(self) -> frozenset[str]:
-        return frozenset(word for word in self.vocabulary if word[-1].isdigit())
-
-    @cached_property
-    def symbols(self) -> Counter[str]:
-        words = self.words if _SYMBOL.search(self.joined) else ()
-        return Counter(word for word in words if _WORD_WITH_SYMBOL.search(word))
-
-    @cached_property
-    def number(self) -> float | None:
-        """The value of a text that is one number, without its unit of percent."""
-        words = [word for word in self.words if word not in _FRACTION_WORDS]
-        if len(words) > 2 or not words or not all(word[-1].isdigit() for word in words):
-            return None
-        return _value(extraction.extract_last_number(self.text))
-
-    @cached_property
-    def final(self) -> _Text | None:
-        """The final answer or box that the text states."""
-        final = extraction.extract_final_answer(self.text) or extraction.boxed(self.text)
-        return _Text(unwrap(final)) if final else None
-
-    @cached_property
-    def sentence_ends(self) -> tuple[_Text, _Text]:
-        """The first and the last sentence."""
-        sentences = [sentence for sentence in _SENTENCE_BREAK.split(self.text.strip()) if sentence.strip()] or [""]
-        first = self if sentences[0] == self.text else _Text(sentences[0])
-        return first, _Text(sentences[-1]) if len(sentences) > 1 else first
+@view
+def _shorten(text: str) -> str:
+    return truncate_middle(text, MAX_CHARACTERS)
 
 
-class _Task:
-    """A question with its references, which many models may answer."""
+@view
+def _words(text: str) -> list[str]:
+    return truncate_middle(normalize_words(text), MAX_WORDS)
 
-    def __init__(self, question: str, references: Sequence[str]) -> None:
-        self.question_words = frozenset(normalize_words(question)[:MAX_WORDS])
+
+@view
+def _vocabulary(text: str) -> frozenset[str]:
+    return frozenset(_words(text))
+
+
+@view
+def _joined(text: str) -> str:
+    return " ".join(_words(text))
+
+
+@view
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(map(_stem, _vocabulary(text)))
+
+
+@view
+def _words_by_initial(text: str) -> Mapping[str, list[str]]:
+    words: dict[str, list[str]] = {}
+    for word in _vocabulary(text):
+        words.setdefault(word[0], []).append(word)
+    return words
+
+
+@view
+def _content(text: str) -> list[str]:
+    function_words = word_list("function_words")
+    return [word for word in _words(text) if word not in function_words] or _words(text)
+
+
+@view
+def _numbers(text: str) -> frozenset[str]:
+    return frozenset(word for word in _vocabulary(text) if word[-1].isdigit())
+
+
+@view
+def _symbols(text: str) -> Counter[str]:
+    words = _words(text) if _SYMBOL.search(_joined(text)) else ()
+    return Counter(word for word in words if _WORD_WITH_SYMBOL.search(word))
+
+
+@view
+def _number(text: str) -> float | None:
+    """Return the value of a text that is one number, without its unit of percent."""
+    words = [word for word in _words(text) if word not in _FRACTION_WORDS]
+    if len(words) > 2 or not words or not all(word[-1].isdigit() for word in words):
+        return None
+    return _value(extraction.extract_last_number(text))
+
+
+@view
+def _final(text: str) -> str | None:
+    """Return the final answer or box that a text states."""
+    final = extraction.extract_final_answer(text) or extraction.boxed(text)
+    return _shorten(unwrap(final)) if final else None
+
+
+@view
+def _sentences(text: str) -> list[str]:
+    return [sentence for sentence in _SENTENCE_BREAK.split(text.strip()) if sentence.strip()] or [""]
+
+
+@view
+def _first_sentence(text: str) -> str:
+    return _sentences(text)[0]
+
+
+@view
+def _last_sentence(text: str) -> str:
+    return _sentences(text)[-1] if len(_sentences(text)) > 1 else _first_sentence(text)
+
+
+class _TaskFeatures:
+    """The features of answers to one task."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.question_words = frozenset(normalize_words(task.question)[:MAX_WORDS])
         # A reference may be a whole solution: "… #### 72".
-        self.references = list(map(_Text, [*references, *stated_answers(references)]))
-        self.options = parse_options(question)
-        self.option_words = [f" {' '.join(normalize_words(text))} " for text in self.options.values()]
-        expected = expected_choice(question, tuple(references))
-        self.correct: Collection[str] = expected.correct if self.options and expected else ()
-        self.log_references = math.log(len(references))
+        self.references = list(map(_shorten, [*task.references, *stated_answers(task.references)]))
+        self.option_words = [f" {normalize(text)} " for text in task.options.values()]
+        self.correct: Collection[str] = task.choice.correct if task.options and task.choice else ()
+        self.log_references = math.log(len(task.references))
 
     def compare(self, candidate: str) -> list[float]:
         """Return the features of an answer."""
-        answer, q = _Text(strip_reasoning(candidate) or ""), self.question_words
+        answer, q = _shorten(Text(strip_reasoning(candidate) or "")), self.question_words
 
-        def agreement(reference: _Text) -> tuple[float, ...]:
+        def agreement(reference: str) -> tuple[float, ...]:
             contained, recall, trigrams, precision = (
                 _OVERLAP_FEATURES[name](reference, answer, q) for name in ("contained", "recall", "trigrams", "precision")
             )
@@ -197,24 +221,25 @@ class _Task:
             *_context_features(best, answer),
             *self._extraction_features(best, answer),
             self.log_references,
-            *(count_edits(best.text, answer.text) if may_be_edited(best.vocabulary, answer.vocabulary) else NO_EDITS),
+            *(count_edits(best, answer) if may_be_edited(_vocabulary(best), _vocabulary(answer)) else NO_EDITS),
         ]
 
-    def _extraction_features(self, reference: _Text, answer: _Text) -> tuple[float, ...]:
+    def _extraction_features(self, reference: str, answer: str) -> tuple[float, ...]:
         """Compare the extracted answer with the reference: 1 equal, −1 different, 0 nothing to compare."""
-        final, number = answer.final, _value(extraction.extract_last_number(answer.text))
-        letter = choices.extract_choice(answer.text, self.options)
-        mentioned = sum(words in f" {answer.joined} " for words in self.option_words)
+        final, number, options = _final(answer), _value(extraction.extract_last_number(answer)), self.task.options
+        letter = choices.extract_choice(answer, options)
+        mentioned = sum(words in f" {_joined(answer)} " for words in self.option_words)
+        expected = _number(reference)
         return (
             _identical(reference, answer),
             _symbol_agreement(reference, answer),
-            0.0 if final is None else _sign(final.words == reference.words),
-            0.0 if final is None else _sign(contains(reference.words, final.words)),
-            0.0 if number is None or reference.number is None else _sign(math.isclose(number, reference.number)),
+            0.0 if final is None else _sign(_words(final) == _words(reference)),
+            0.0 if final is None else _sign(contains(_words(reference), _words(final))),
+            0.0 if number is None or expected is None else _sign(math.isclose(number, expected)),
             0.0 if letter is None or not self.correct else _sign(letter in self.correct),
-            mentioned / len(self.options) if self.options else 0.0,
-            float(bool(self.options)),
-            float(reference.number is not None),
+            mentioned / len(options) if options else 0.0,
+            float(bool(options)),
+            float(expected is not None),
         )
 
 
@@ -224,19 +249,20 @@ def truncate_middle(sequence: T, limit: int) -> T:
     return sequence if len(sequence) <= limit else sequence[:head] + sequence[len(sequence) - (limit - head) :]
 
 
-def _fuzzy_recall(words_to_find: Sequence[str], text: _Text) -> float:
+def _fuzzy_recall(words_to_find: Sequence[str], text: str) -> float:
     """Return the mean similarity of words to their closest word in a text, in [0, 1]."""
-    similarities = {word: _best_similarity(word, text) for word in set(words_to_find)}
+    vocabulary = _vocabulary(text)
+    similarities = {word: 1.0 if word in vocabulary else _best_similarity(word, text) for word in set(words_to_find)}
     return sum(map(similarities.__getitem__, words_to_find)) / len(words_to_find) if words_to_find else 0.0
 
 
-def _best_similarity(word: str, text: _Text) -> float:
-    """Return 1 for the same word or stem, above 0.6 for a similar spelling, else 0."""
-    if word in text.vocabulary or _stem(word) in text.stems:
+def _best_similarity(word: str, text: str) -> float:
+    """Return 1 for a word with the same stem, above 0.6 for a similar spelling, else 0."""
+    if _stem(word) in _stems(text):
         return 1.0
     if len(word) < 5:
         return 0.0
-    similar = [entry for entry in text.words_by_initial.get(word[0], ()) if abs(len(entry) - len(word)) <= 2]
+    similar = [entry for entry in _words_by_initial(text).get(word[0], ()) if abs(len(entry) - len(word)) <= 2]
     best = max([_bigram_dice(word, entry) for entry in similar], default=0.0)
     return best if best > 0.6 else 0.0
 
@@ -259,59 +285,60 @@ def _stem(word: str) -> str:
     return next((word[: -len(s)] for s in _SUFFIXES if word.endswith(s) and len(word) - len(s) >= 3), word)
 
 
-def _novel_words(text: _Text, question: frozenset[str]) -> list[str]:
-    return [word for word in text.content if word not in question]
+def _novel_words(text: str, question: frozenset[str]) -> list[str]:
+    return [word for word in _content(text) if word not in question]
 
 
-def _trigram_recall(reference: _Text, answer: _Text) -> float:
-    trigrams = _ngrams(reference.joined, 3)
-    if len(trigrams) > MAX_SEARCHED_TRIGRAMS or min(len(reference.joined), len(answer.joined)) < 3:
-        return len(trigrams & _ngrams(answer.joined, 3)) / len(trigrams)
-    return sum(trigram in answer.joined for trigram in trigrams) / len(trigrams)
+def _trigram_recall(reference: str, answer: str) -> float:
+    expected, words = _joined(reference), _joined(answer)
+    trigrams = _ngrams(expected, 3)
+    if len(trigrams) > MAX_SEARCHED_TRIGRAMS or min(len(expected), len(words)) < 3:
+        return len(trigrams & _ngrams(words, 3)) / len(trigrams)
+    return sum(trigram in words for trigram in trigrams) / len(trigrams)
 
 
-def _number_recall(reference: _Text, answer: _Text) -> float:
+def _number_recall(reference: str, answer: str) -> float:
     """Return the share of the reference's numbers in the answer; −1 if the reference has none."""
-    return len(reference.numbers & answer.numbers) / len(reference.numbers) if reference.numbers else -1.0
+    return len(_numbers(reference) & _numbers(answer)) / len(_numbers(reference)) if _numbers(reference) else -1.0
 
 
-def _year_match(reference: _Text, answer: _Text) -> float:
+def _year_match(reference: str, answer: str) -> float:
     """Compare years: 1 all agree, 0.5 some, −1 only other years, −0.5 none in the answer, 0 none in the reference."""
-    reference_years = set(_YEAR.findall(reference.text))
+    reference_years = set(_YEAR.findall(reference))
     if not reference_years:
         return 0.0
-    answer_years = set(_YEAR.findall(answer.text))
+    answer_years = set(_YEAR.findall(answer))
     if reference_years <= answer_years:
         return 1.0
     return 0.5 if reference_years & answer_years else (-1.0 if answer_years else -0.5)
 
 
-def _other_names(reference: _Text, answer: _Text, question: frozenset[str]) -> float:
-    names = {name.casefold() for name in _CAPITALISED.findall(answer.text)}
-    return math.log1p(len(names - question - reference.vocabulary))
+def _other_names(reference: str, answer: str, question: frozenset[str]) -> float:
+    names = {name.casefold() for name in _CAPITALISED.findall(answer)}
+    return math.log1p(len(names - question - _vocabulary(reference)))
 
 
 # Name → function of reference, answer and the words of the question.
-_OVERLAP_FEATURES: Mapping[str, Callable[[_Text, _Text, frozenset[str]], float]] = {
-    "contained": lambda r, a, q: float(f" {r.joined} " in f" {a.joined} "),
-    "contained_in": lambda r, a, q: float(bool(a.words) and f" {a.joined} " in f" {r.joined} "),
-    "same": lambda r, a, q: float(r.words == a.words),
-    "run_together": lambda r, a, q: float(r.joined.replace(" ", "") in a.joined.replace(" ", "")),
-    "recall": lambda r, a, q: _fuzzy_recall(r.content, a),
-    "novel_recall": lambda r, a, q: _fuzzy_recall(_novel_words(r, q) or r.content, a),
+_OVERLAP_FEATURES: Mapping[str, Callable[[str, str, frozenset[str]], float]] = {
+    "contained": lambda r, a, q: float(f" {_joined(r)} " in f" {_joined(a)} "),
+    "contained_in": lambda r, a, q: float(bool(_words(a)) and f" {_joined(a)} " in f" {_joined(r)} "),
+    "same": lambda r, a, q: float(_words(r) == _words(a)),
+    "run_together": lambda r, a, q: float(_joined(r).replace(" ", "") in _joined(a).replace(" ", "")),
+    "recall": lambda r, a, q: _fuzzy_recall(_content(r), a),
+    "novel_recall": lambda r, a, q: _fuzzy_recall(_novel_words(r, q) or _content(r), a),
     "precision": lambda r, a, q: _fuzzy_recall(_novel_words(a, q), r),
     "trigrams": lambda r, a, q: _trigram_recall(r, a),
-    "first_sentence": lambda r, a, q: _fuzzy_recall(r.content, a.sentence_ends[0]),
-    "last_sentence": lambda r, a, q: _fuzzy_recall(r.content, a.sentence_ends[1]),
+    "first_sentence": lambda r, a, q: _fuzzy_recall(_content(r), _first_sentence(a)),
+    "last_sentence": lambda r, a, q: _fuzzy_recall(_content(r), _last_sentence(a)),
     "numbers": lambda r, a, q: _number_recall(r, a),
-    "other_numbers": lambda r, a, q: min(3.0, len(a.numbers - r.numbers - q)),
+    "other_numbers": lambda r, a, q: min(3.0, len(_numbers(a) - _numbers(r) - q)),
     "years": lambda r, a, q: _year_match(r, a),
     "other_names": _other_names,
-    "reference_in_question": lambda r, a, q: sum(word in q for word in r.words) / max(1, len(r.words)),
-    "negations": lambda r, a, q: _count(a.words, "negations", 4.0),
-    "hedges": lambda r, a, q: _count(a.words, "hedges", 5.0),
-    "reference_length": lambda r, a, q: math.log1p(len(r.words)),
-    "answer_length": lambda r, a, q: math.log1p(len(a.words)),
+    "reference_in_question": lambda r, a, q: sum(word in q for word in _words(r)) / max(1, len(_words(r))),
+    "negations": lambda r, a, q: _count(_words(a), "negations", 4.0),
+    "hedges": lambda r, a, q: _count(_words(a), "hedges", 5.0),
+    "reference_length": lambda r, a, q: math.log1p(len(_words(r))),
+    "answer_length": lambda r, a, q: math.log1p(len(_words(a))),
 }
 
 
@@ -320,14 +347,14 @@ def _count(text: Sequence[str], name: str, limit: float = 3.0) -> float:
     return min(limit, sum(map(word_list(name).__contains__, text)))
 
 
-def _context_features(reference: _Text, answer: _Text) -> tuple[float, ...]:
+def _context_features(reference: str, answer: str) -> tuple[float, ...]:
     """Describe the context of the reference in the answer: alternatives, retractions, position; zeros if it does not occur."""
-    reference_words = frozenset(reference.content)
-    positions = [position for position, word in enumerate(answer.words) if word in reference_words]
+    words, reference_words = _words(answer), frozenset(_content(reference))
+    positions = [position for position, word in enumerate(words) if word in reference_words]
     if not positions:
         return (0.0,) * len(CONTEXT_FEATURES)
-    before, after = answer.words[: positions[0]], answer.words[positions[-1] + 1 :]
-    between = answer.words[positions[0] : positions[-1]]
+    before, after = words[: positions[0]], words[positions[-1] + 1 :]
+    between = words[positions[0] : positions[-1]]
     return (
         _count([*before[-WINDOW:], *after[:WINDOW]], "alternatives", 1.0),
         _count(before[-WINDOW:], "retractions", 1.0),
@@ -339,8 +366,8 @@ def _context_features(reference: _Text, answer: _Text) -> tuple[float, ...]:
         _count(after[:3], "rejections", 1.0),
         _count(after[: 2 * WINDOW], "corrections"),
         _count([*before, *between, *after], "case_distinctions"),
-        _count_other_parts(answer.text, reference_words),
-        _count(answer.words[-1:], "unfinished_endings"),
+        _count_other_parts(answer, reference_words),
+        _count(words[-1:], "unfinished_endings"),
     )
 
 
@@ -351,17 +378,19 @@ def _count_other_parts(text: str, reference_words: frozenset[str]) -> float:
     return min(float(MAX_OTHER_PARTS), len(list(itertools.islice(unmatched, MAX_OTHER_PARTS))))
 
 
-def _identical(reference: _Text, answer: _Text) -> float:
-    written = unwrap(reference.text)
-    return float(written == unwrap(answer.text) or (answer.final is not None and written == answer.final.text))
+def _identical(reference: str, answer: str) -> float:
+    written = unwrap(reference)
+    return float(written in (unwrap(answer), _final(answer)))
 
 
-def _symbol_agreement(reference: _Text, answer: _Text) -> float:
+def _symbol_agreement(reference: str, answer: str) -> float:
     """Compare signs, operators and brackets: 1 the same, −1 different, 0 none in both texts; ±0.5 in a long answer."""
-    text = answer.final or answer
-    if len(text.words) > len(reference.words) + MAX_EXTRA_WORDS + sum(reference.symbols.values()):
-        return 0.5 * _sign(reference.symbols <= text.symbols) if reference.symbols else 0.0
-    return _sign(reference.symbols == text.symbols) if reference.symbols or text.symbols else 0.0
+    final = _final(answer)
+    text = answer if final is None else final
+    expected, symbols = _symbols(reference), _symbols(text)
+    if len(_words(text)) > len(_words(reference)) + MAX_EXTRA_WORDS + sum(expected.values()):
+        return 0.5 * _sign(expected <= symbols) if expected else 0.0
+    return _sign(expected == symbols) if expected or symbols else 0.0
 
 
 def _value(number: str | None) -> float | None:

@@ -3,6 +3,8 @@ r"""Boxed answers in LaTeX, with nested braces."""
 import re
 from typing import NamedTuple
 
+from bert_judge.text.reading import view
+
 _BOX = re.compile(r"\\(?:boxed|fbox|framebox)\s*+(?:\{|([A-Za-z0-9]))")
 _TOKEN = re.compile(rf"{_BOX.pattern}|\\.|[{{}}]", re.DOTALL)
 _SPACE = r"(?:[\s$~]|\\[()\[\],;! ])*+"
@@ -19,6 +21,7 @@ class Box(NamedTuple):
     end: int
 
 
+@view
 def boxed(text: str) -> str | None:
     r"""Return the content of the last `\boxed{…}`, with balanced braces; None without a box, or if the last one is not closed.
 
@@ -37,6 +40,7 @@ def boxed(text: str) -> str | None:
     return ", ".join(dict.fromkeys(box.content for box in reversed(joined) if box.content)) or None
 
 
+@view
 def find_boxes(text: str) -> list[Box]:
     """Return the outermost closed boxes in order, in one pass; none if the last box is not closed."""
     if "box" not in text:

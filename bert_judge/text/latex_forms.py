@@ -11,6 +11,7 @@ from bert_judge.text.extraction import last_sentence, phrase_pattern, strip_mark
 from bert_judge.text.formula_notation import PAIR, rewrite_numbers, rewrite_operators, write_union
 from bert_judge.text.latex import boxed
 from bert_judge.text.normalization import ARTICLES, POINTER, join_scales, normalize_words
+from bert_judge.text.reading import view
 
 _DELIMITED = re.compile(r"\$[^$]+\$|\\\(|\\\[|\\boxed|\\fbox|\\begin")
 _FORMULA = re.compile(r"\$\$(.{1,300}?)\$\$|(?<![\\\d])\$([^$\n]{1,300})\$|\\\((.{1,300}?)\\\)|\\\[(.{1,300}?)\\\]", re.DOTALL)
@@ -119,6 +120,7 @@ def rewrite_notation(text: str) -> str:
     return rewrite_operators(text)
 
 
+@view
 def is_formula(text: str) -> bool:
     """Return whether a text is an expression or a list of them, without prose around it."""
     return (

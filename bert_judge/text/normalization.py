@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bert_judge.runtime.package_data import read_yaml
-from bert_judge.text import remember
+from bert_judge.text.reading import view
 from bert_judge.text.visible_text import strip_invisible
 
 # English words of the numbers from 0 to 99, for the judges that read them and the simulated models that write them.
@@ -401,7 +401,7 @@ def normalize_words(text: str) -> list[str]:
     return list(_normalize(text))
 
 
-@remember
+@view
 def _normalize(text: str) -> tuple[str, ...]:
     text = _apply(CASED_PASSES, text)
     words = (text if _PLAIN.fullmatch(text) else _apply(SEPARATING_PASSES, text)).split()
@@ -415,6 +415,7 @@ def _normalize(text: str) -> tuple[str, ...]:
     return tuple([word.replace(_LETTER_A, "a") for word in words] if _LETTER_A in text else words)
 
 
+@view
 def normalize(text: str) -> str:
     return " ".join(normalize_words(text))
 

@@ -5,12 +5,13 @@ Several options that are one answer are the letters of all of them, in alphabeti
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from typing import NamedTuple
 
 from bert_judge.text import extraction
 from bert_judge.text.extraction import phrase_pattern, phrases, strip_markup
 from bert_judge.text.normalization import ROMAN, normalize
+from bert_judge.text.reading import Text, view
 
 # Options that a letter may name when the question does not list them.
 UNLISTED = dict.fromkeys("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "")
@@ -58,10 +59,8 @@ _LETTER_AND_TEXT = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 
-normalize_option = lru_cache(maxsize=1 << 15)(normalize)
 
-
-@lru_cache(maxsize=4096)
+@view
 def parse_options(question: str) -> Mapping[str, str]:
     """Return the options of a question, letter → text, from the last list of them; empty without at least two, lettered from A.
 
@@ -99,7 +98,8 @@ def parse_options(question: str) -> Mapping[str, str]:
     if run[0]["open"] in ("'", '"'):
         texts = [re.split(r"['\"],?\s*(?:$|['\"}\]])", text.lstrip(" '\""), maxsplit=1)[0] for text in texts]
     return {
-        label["letter"].upper(): text.strip(" \t\n*_,;|，；").removesuffix(" or") for label, text in zip(run, texts, strict=True)
+        label["letter"].upper(): Text(text.strip(" \t\n*_,;|，；").removesuffix(" or"))
+        for label, text in zip(run, texts, strict=True)
     }
 
 
@@ -135,7 +135,6 @@ _NAMES_BY_LETTER = re.compile(
 )
 
 
-@lru_cache(maxsize=4096)
 def expected_choice(question: str, references: tuple[str, ...]) -> Expectation | None:
     """Return which options the references name, by letter or by text; None if they name none.
 
@@ -157,7 +156,7 @@ def expected_choice(question: str, references: tuple[str, ...]) -> Expectation |
     if options is UNLISTED and _NAMES_BY_LETTER.search(question):
         return None
     letters = [letter for answer in answers if (letter := name_option(answer, options))]
-    if len(references) == 2 == len(letters) and normalize_option(options.get(letters[0], "")) == normalize_option(references[1]):
+    if len(references) == 2 == len(letters) and normalize(options.get(letters[0], "")) == normalize(references[1]):
         # [letter, option text] of an option whose text is a letter too.
         letters = letters[:1]
     elif options is not UNLISTED and all(_SINGLE_LETTER.fullmatch(answer) for answer in answers):
@@ -187,7 +186,7 @@ def name_option(reference: str, options: Mapping[str, str]) -> str | None:
     is_text = is_listed and (text.islower() or not _SINGLE_LETTER.fullmatch(text)) and text in options.values()
     if not is_text and (letter := _SINGLE_LETTER.fullmatch(text)) and (is_listed or text != letter[2] or letter[2].isupper()):
         return letter[2].upper() if letter[2].upper() in options else None
-    if is_text or (is_listed and any(normalize_option(text) == normalize_option(option) for option in options.values() if option)):
+    if is_text or (is_listed and any(normalize(text) == normalize(option) for option in options.values() if option)):
         return None
     if is_listed and (letters := _read_letters(text, options)):
         return letters
@@ -229,11 +228,11 @@ def _match_single(text: str, options: Mapping[str, str]) -> str | None:
     if letter and letter[2].upper() in options and not (text.islower() and text in options.values()):
         return letter[2].upper()
     normalized = normalize(text)
-    matches = [letter for letter, option in options.items() if option and normalize_option(option) == normalized]
+    matches = [letter for letter, option in options.items() if option and normalize(option) == normalized]
     if len(matches) == 1:
         return matches[0]
     match = _LETTER_AND_TEXT.fullmatch(text)
-    if match and match[2].upper() in options and normalize(strip_markup(match[4])) == normalize_option(options[match[2].upper()]):
+    if match and match[2].upper() in options and normalize(strip_markup(match[4])) == normalize(options[match[2].upper()]):
         return match[2].upper()
     if (ordinal := _ordinals().fullmatch(text)) and ordinal.lastindex and ordinal.lastindex <= len(options):
         return list(options)[ordinal.lastindex - 1]

@@ -10,12 +10,13 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from bert_judge.runtime.package_data import read_yaml
 from bert_judge.text.normalization import read_number_words
+from bert_judge.text.reading import view
 from bert_judge.text.visible_text import normalize_text
 
 _TABLES: Mapping[str, Any] = read_yaml(Path(__file__).with_name("quantities.yaml"))
@@ -196,10 +197,10 @@ _NOUN = re.compile(r" (?:[a-z]{2,} )?(?P<noun>[a-z]{3,})(?![\w])")
 _ZEROS = re.compile(r"\A0*\.?0*")
 
 
-@lru_cache(maxsize=8192)
+@view
 def find_quantities(text: str) -> tuple[Quantity, ...]:
     """Return the quantities of a text in order; parts of one, as in 2 hours 30 minutes and 2 dollars and 50 cents, are added."""
-    prepared = prepare_text(text[:MAX_CHARACTERS])
+    prepared = prepare_text(text if len(text) <= MAX_CHARACTERS else text[:MAX_CHARACTERS])
     quantities: list[Quantity] = []
     position = 0
     # Most of a text has no digits, so that looking for the next one is much faster.
@@ -218,6 +219,7 @@ def find_quantities(text: str) -> tuple[Quantity, ...]:
     return tuple(quantities)
 
 
+@view
 def prepare_text(text: str) -> str:
     """Write digits, powers, fractions, LaTeX and number words in one notation."""
     text = normalize_text(text)

@@ -5,6 +5,8 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+from bert_judge.text.reading import view
+
 # Reason of the label of an answer whose reasoning has no end.
 UNFINISHED = "unfinished reasoning"
 
@@ -98,6 +100,7 @@ _MISSING_SPACE_AFTER_WORD = re.compile(
 _MISSING_SPACE_BEFORE_FOOTNOTE = re.compile(r"(?<=[a-z]{3})(?=[1-9][0-9]?(?:[.,;)]?\s|[.,;)]?$))")
 
 
+@view
 def strip_reasoning(text: str) -> str | None:
     """Return the text after the last reasoning block, up to a control token of the model; None if a block is unfinished.
 
@@ -131,6 +134,7 @@ def strip_reasoning(text: str) -> str | None:
     return _ROLE.sub("", answer, count=1) if _ROLE.match(answer) else answer if answer.strip() else before or answer
 
 
+@view
 def normalize_text(text: str) -> str:
     """Reduce a text to its visible characters; ordinary text is unchanged.
 
@@ -163,6 +167,7 @@ def is_blank_answer(candidate: str, references: Iterable[str]) -> bool:
     return is_blank(candidate) and not any(reference.strip() and is_blank(reference) for reference in references)
 
 
+@view
 def restore_characters(text: str) -> str:
     """Return a text without HTML entities, escapes of angle brackets, and damage that JSON does to LaTeX.
 
@@ -179,6 +184,7 @@ def restore_characters(text: str) -> str:
     return _BARE_COMMAND.sub(r"\\\g<0>", text) if "{" in text else text
 
 
+@view
 def has_tags(text: str) -> bool:
     return "<" in text and bool(_TAG.search(text))
 

@@ -31,13 +31,15 @@ from bert_judge.text.latex_forms import (
 )
 from bert_judge.text.math_worker import MathResult, MathVerifier
 from bert_judge.text.normalization import drop_percent, join_scales, normalize_words, split_words
-from bert_judge.text.options import expected_choice, match_option, name_option, write_letters
+from bert_judge.text.options import match_option, name_option, write_letters
+from bert_judge.text.reading import Text
 from bert_judge.text.rules.code import decide_code
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.members import decide_members, parse_members
 from bert_judge.text.rules.number import decide_number, mentions_quantity
-from bert_judge.text.rules.structure import decide_structure, is_same_structure
+from bert_judge.text.rules.structure import compare_structures, is_same_structure
 from bert_judge.text.stemming import stem_words
+from bert_judge.text.task import Task, read_task
 from bert_judge.text.visible_text import UNFINISHED, is_blank_answer
 from bert_judge.text.word_metrics import MAX_SHORT_REFERENCE, WORD_METRICS, contains, has_distinctions, stands_alone
 
@@ -68,7 +70,8 @@ class _Reading:
 
     def __init__(self, row: Row, settings: LexicalJudgeConfig) -> None:
         self.row, self.settings = row, settings
-        self.expected = expected_choice(row.question, tuple(row.references))
+        self.task = read_task(row.question, tuple(row.references))
+        self.expected = self.task.choice
         # If several references name an option, one may be its text, and this text may be the letter of another option.
         is_letter = self.expected is not None and self.expected.by_letter
         self.may_be_identical = settings.is_lenient and not (is_letter and len(row.references) > 1)
@@ -76,15 +79,15 @@ class _Reading:
     @cached_property
     def visible(self) -> str | None:
         """The answer without reasoning; None if it ends in it."""
-        return read_answer(self.row.question, self.row.references, self.row.candidate)
+        return read_answer(self.task.question, self.task.references, self.row.candidate)
 
     @cached_property
-    def text(self) -> str:
-        return extraction.QUOTATION.sub("", self.visible or "")
+    def text(self) -> Text:
+        return Text(extraction.QUOTATION.sub("", self.visible or ""))
 
     @cached_property
     def references(self) -> Sequence[str]:
-        return read_references(self.row.references, self.text)
+        return read_references(self.task.references, self.text)
 
     @cached_property
     def _extracted(self) -> tuple[str | None, str]:
@@ -194,7 +197,7 @@ class LexicalJudge:
         """Compare {"a": 1} and lists of names in the whole text, as an extraction would cut them."""
         if not (self.settings.normalize and self.settings.is_lenient):
             return None
-        decision = self._decide_by_content(reading.row.question, reading.references, reading.text)
+        decision = self._decide_by_content(reading.task, reading.references, reading.text)
         if decision is None:
             return None
         return decided(
@@ -228,7 +231,7 @@ class LexicalJudge:
             # Without its option a letter is not a word to compare with.
             references = [reference for reference in references if not name_option(reference, reading.expected.options)]
         if self.settings.metric == "math_verify":
-            return self._compare_mathematics(reading.row, references, reading.text, answer, reading.extractor)
+            return self._compare_mathematics(reading.task, references, reading.text, answer, reading.extractor)
         match = self._compare_words(references, answer)
         if match.score < match.threshold and is_letter and not reading.stated_choice:
             return invalid("no option recognised", reading.details["raw"])
@@ -248,22 +251,22 @@ class LexicalJudge:
         _compare,
     )
 
-    def _decide_by_content(self, question: str, references: Sequence[str], text: str) -> Decision | None:
+    def _decide_by_content(self, task: Task, references: Sequence[str], text: str) -> Decision | None:
         """Compare objects, calls of tools and lists by their content; exact match wants nothing else in the answer."""
         if self.settings.metric == "exact_match":
             if any(is_same_structure(reference, text) for reference in references):
                 return Decision(True, "json", "same content")
         elif self.settings.metric == "contains":
-            structure = decide_structure(question, references, text)
+            structure = compare_structures(references, text)
             if structure and structure.correct:
                 return structure
         else:
             return None
         is_exact = self.settings.metric == "exact_match"
-        codes = [decide_code(question, reference, text, is_whole=is_exact) for reference in references]
+        codes = [decide_code(task, reference, text, is_whole=is_exact) for reference in references]
         if any(codes):
             return next((decision for decision in codes if decision and decision.correct), codes[0] if all(codes) else None)
-        decisions = [decide_members(question, reference, text) for reference in references]
+        decisions = [decide_members(task, reference, text) for reference in references]
         if correct := next((decision for decision in decisions if decision and decision.correct), None):
             return correct if is_exact or parse_members(text) else None
         return decisions[0] if decisions and all(decisions) else None
@@ -335,11 +338,11 @@ class LexicalJudge:
         return stem_words(words) if self.settings.stem else words
 
     def _compare_mathematics(
-        self, row: Row, references: Sequence[str], text: str, answer: str, extractor: str
+        self, task: Task, references: Sequence[str], text: str, answer: str, extractor: str
     ) -> Label | _Undecided:
         """Return the label where identity, quantities or integers decide; otherwise Math-Verify does."""
-        references = [write_numbers(row.question, reference) for reference in references]
-        text, answer = (write_numbers(row.question, side) for side in (text, answer))
+        references = [write_numbers(task.question, reference) for reference in references]
+        text, answer = (write_numbers(task.question, side) for side in (text, answer))
         if len(references) > 1 and lists_all(references, extraction.extract_final_answer(text) or text):
             return decided(1.0, reason="math_verify: the answers of all references", raw=text[:MAX_RAW])
         if extractor in ("last_number", "full_text"):
@@ -354,9 +357,9 @@ class LexicalJudge:
                 answer, extractor = later, "final_answer"
         stated = answer if extractor in ("final_answer", "boxed") else text
         # `references` has the last of several boxes, as in "\boxed{1} papers and \boxed{2} bins"; and 2,3 may be two numbers.
-        is_list = any(len(find_boxes(reference)) > 1 or PAIR.fullmatch(reference) for reference in row.references)
+        is_list = any(len(find_boxes(reference)) > 1 or PAIR.fullmatch(reference) for reference in task.references)
         decisions = [
-            decide_code(row.question, reference, stated) or decide_number(row.question, reference, stated)
+            decide_code(task, reference, stated) or decide_number(task, reference, stated)
             for reference in (() if is_list else references)
         ]
         if decisions and (any(decision and decision.correct for decision in decisions) or all(decisions)):
@@ -369,7 +372,7 @@ class LexicalJudge:
         if is_equal is not None:
             reason = f"math_verify: {describe_equality(answer, references, extractor, is_equal=is_equal)}"
             return decided(float(is_equal), reason=reason, raw=answer[:MAX_RAW])
-        tail = (tuple(row.references), text[-_MAX_TAIL:]) if self.settings.is_lenient and has_formulas(text[-_MAX_TAIL:]) else None
+        tail = (task.references, text[-_MAX_TAIL:]) if self.settings.is_lenient and has_formulas(text[-_MAX_TAIL:]) else None
         return _Undecided((tuple(references), answer), tail, extractor)
 
 

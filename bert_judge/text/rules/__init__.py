@@ -13,7 +13,7 @@ from bert_judge.text.answer_text import read_answer, read_references
 from bert_judge.text.extraction import QUOTATION, extract_final_answer
 from bert_judge.text.latex import boxed
 from bert_judge.text.normalization import normalize_words, word_list
-from bert_judge.text.options import expected_choice
+from bert_judge.text.reading import Text, view
 from bert_judge.text.rules.alternatives import decide_alternatives
 from bert_judge.text.rules.code import decide_code
 from bert_judge.text.rules.commitment import decide_commitment
@@ -30,6 +30,7 @@ from bert_judge.text.rules.structure import decide_structure
 from bert_judge.text.rules.whole_answer import decide_mention, decide_no_answer, decide_option, is_option, stops_early
 from bert_judge.text.rules.wording import decide_identical, decide_name, decide_opposite, decide_part
 from bert_judge.text.rules.yes_no import decide_yes_no
+from bert_judge.text.task import Task, read_task
 
 __all__ = ["MODULES", "Decision", "Module", "decide", "is_open"]
 
@@ -98,27 +99,37 @@ def decide(
     or date decide where it is one of several and none is chosen, or a step of a calculation that is cut off. Only `commitment`
     decides about an answer that ends with a word that withdraws it.
     """
-    text = read_answer(question, references, candidate)
+    task = read_task(question, tuple(references))
+    text = read_answer(question, task.references, candidate)
     if not references or text is None:
         return None
-    text, *references = (_PLUS_MINUS.sub("±", value) for value in (QUOTATION.sub("", text), *references))
-    decision = _decide(question, references, text, allowed)
+    text = Text(_write_plus_minus(QUOTATION.sub("", text)))
+    signed = tuple(map(_write_plus_minus, task.references))
+    task = task if signed == task.references else read_task(question, signed)
+    decision = _decide(task, text, allowed)
     if decision is None or decision.correct is None or decision.module == "commitment":
         return decision
-    if decision.correct and decision.module in _MAY_BE_LEFT_OPEN and _is_left_open(question, references, text):
+    if decision.correct and decision.module in _MAY_BE_LEFT_OPEN and _is_left_open(task, text):
         return None
-    if decision.module == "option" and is_option(question, references, text):
+    if decision.module == "option" and is_option(task, text):
         return decision
     return None if _may_be_corrected(decision.module, text) else decision
 
 
+@view
+def _write_plus_minus(text: str) -> str:
+    return _PLUS_MINUS.sub("±", text)
+
+
 def is_open(question: str, references: Sequence[str], candidate: str) -> bool:
     """Return whether an answer has a number or a date that may be a reference's: 18.02 of 18.015, July 1948 of 5 July 1948."""
-    text = read_answer(question, references, candidate)
-    answer, _ = _state_answer(text or "")
+    task = read_task(question, tuple(references))
+    text = Text(read_answer(question, task.references, candidate) or "")
+    stated = _state_answer(text)
+    answer = text if stated is None else stated
     return any(
-        is_open_number(question, reference, answer) or decide_part_of_date(question, reference, answer) is not None
-        for reference in read_references(references, text or "")
+        is_open_number(task.question, reference, answer) or decide_part_of_date(task, reference, answer) is not None
+        for reference in read_references(task.references, text)
     )
 
 
@@ -127,18 +138,18 @@ def _may_be_corrected(module: str, text: str) -> bool:
 
     For options, the end of the text always counts: a model that goes on with further questions states several letters.
     """
-    stated, is_end = _state_answer(text)
-    behind = text if stated is text or module == "option" else text[text.rfind(stated) + len(stated) :]
+    stated = _state_answer(text)
+    behind = text if stated is None or module == "option" else text[text.rfind(stated) + len(stated) :]
     if module in _MAY_BE_TAKEN_BACK:
         return not _corrections().isdisjoint(normalize_words(behind[-_CORRECTION_CHARACTERS:]))
-    starts = normalize_words(behind[:_CORRECTION_CHARACTERS])[:_CORRECTING_WORDS] if not (is_end or stated is text) else ()
+    starts = normalize_words(behind[:_CORRECTION_CHARACTERS])[:_CORRECTING_WORDS] if _is_followed(text, stated) else ()
     ends = normalize_words(text[-_CORRECTION_CHARACTERS:])
     return not (word_list("corrections").isdisjoint(starts) and word_list("withdrawals").isdisjoint(ends))
 
 
-def _is_left_open(question: str, references: Sequence[str], text: str) -> bool:
+def _is_left_open(task: Task, text: str) -> bool:
     modules = (decide_commitment, decide_alternatives)
-    return stops_early(text) or any(decide_module(question, references, text) is not None for decide_module in modules)
+    return stops_early(text) or any(decide_module(task, text) is not None for decide_module in modules)
 
 
 @cache
@@ -146,21 +157,22 @@ def _corrections() -> frozenset[str]:
     return word_list("corrections") | word_list("rejections") | word_list("withdrawals")
 
 
-def _decide(question: str, references: Sequence[str], text: str, allowed: Mapping[str, Collection[str]] | None) -> Decision | None:
+def _decide(task: Task, text: str, allowed: Mapping[str, Collection[str]] | None) -> Decision | None:
     modules = [module for module in MODULES if allowed is None or module.name in allowed]
 
-    def ask(texts: str | Sequence[str], answer: str, *, reads_all: bool) -> Decision | None:
-        decisions = (module.decide(question, texts, answer) for module in modules if module.reads_all is reads_all)
+    def ask(*texts: str, reads_all: bool = False) -> Decision | None:
+        decisions = (module.decide(task, *texts) for module in modules if module.reads_all is reads_all)
         is_allowed = (lambda decision: decision.verdict in allowed[decision.module]) if allowed is not None else bool
         return next((decision for decision in decisions if decision and is_allowed(decision)), None)
 
-    if decision := ask(references, text, reads_all=True):
+    if decision := ask(text, reads_all=True):
         return decision
-    if len(references) > 1 and (choice := expected_choice(question, tuple(references))) and choice.by_letter:
+    if len(task.references) > 1 and task.choice and task.choice.by_letter:
         # Letter and text of one option; another option's text may be a mention.
         return None
-    answer, is_end = _state_answer(text)
-    decisions = [ask(reference, answer, reads_all=False) for reference in read_references(references, text)]
+    stated = _state_answer(text)
+    answer = text if stated is None else stated
+    decisions = [ask(reference, answer) for reference in read_references(task.references, text)]
     if correct := next((decision for decision in decisions if decision and decision.correct), None):
         return correct
     if unfinished := next((decision for decision in decisions if decision and decision.correct is None), None):
@@ -170,17 +182,23 @@ def _decide(question: str, references: Sequence[str], text: str, allowed: Mappin
         words = set(normalize_words(answer))
         decisions = [
             decision
-            for decision, reference in zip(decisions, references, strict=True)
+            for decision, reference in zip(decisions, task.references, strict=True)
             if decision or not words.isdisjoint(normalize_words(reference))
         ]
     # The other members of a list may stand below the first.
-    is_whole = is_end or not any(decision and decision.module == "list" for decision in decisions)
+    is_whole = not _is_followed(text, stated) or not any(decision and decision.module == "list" for decision in decisions)
     return decisions[0] if all(decisions) and is_whole else None
 
 
-def _state_answer(text: str) -> tuple[str, bool]:
-    """Return the answer that a text states at its end, or the text if there is none, and whether no words follow it."""
+@view
+def _state_answer(text: str) -> str | None:
+    """Return the answer that a text states at its end; None if there is none."""
     answer = extract_final_answer(text) or boxed(text)
     if answer is None or _STEP.match(answer) or len(text) - text.rfind(answer) - len(answer) > _MAX_AFTER_ANSWER:
-        return text, True
-    return answer, not any(map(str.isalnum, text[text.rfind(answer) + len(answer) :]))
+        return None
+    return answer
+
+
+def _is_followed(text: str, stated: str | None) -> bool:
+    """Return whether words follow the answer that a text states."""
+    return stated is not None and any(map(str.isalnum, text[text.rfind(stated) + len(stated) :]))

@@ -10,6 +10,7 @@ from bert_judge.text.rules.date import decide_date
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.members import MAX_MEMBER_WORDS, MONTH, SENTENCE_WORD, asks_several
 from bert_judge.text.rules.number import decide_number
+from bert_judge.text.task import Task
 
 MAX_CHARACTERS = 300
 MIN_CANDIDATES = 3
@@ -48,7 +49,7 @@ _ADDRESS = re.compile(
 _REPLACES = re.compile(r"\W*(?:oops|no|wait|sorry|actually|rather|i mean|correction)\b", re.IGNORECASE)
 
 
-def decide_alternatives(question: str, references: Sequence[str], text: str) -> Decision | None:
+def decide_alternatives(task: Task, text: str) -> Decision | None:
     """Decide against a list of at least three short candidates, of which a reference is one, or of two that exclude each other.
 
     With commas and "and" alone, the first one may be the answer and the others its place or its helpers ("Springfield, Illinois,
@@ -56,25 +57,25 @@ def decide_alternatives(question: str, references: Sequence[str], text: str) -> 
     that exclude each other are different quantities or dates, or stand behind words such as "either": "Mark Twain or Samuel
     Clemens" may be one person.
     """
-    if _repeats_question(question, references, text):
+    if _repeats_question(task, text):
         return Decision(False, "alternatives", "repeats the question")
     answer = strip_markup(extract_final_answer(text) or text).strip().rstrip(".")
     listed = _DOUBT.sub("", answer)
     is_in_doubt = listed != answer or bool(_DOUBT.match(text))
-    if len(answer) > MAX_CHARACTERS or (asks_several(question) and not (is_in_doubt or _EXCLUDES.search(answer))):
+    if len(answer) > MAX_CHARACTERS or (asks_several(task.question) and not (is_in_doubt or _EXCLUDES.search(answer))):
         return None
     if not is_in_doubt:
         listed = _LEAD_IN.sub("", answer)
     if _SENTENCES.search(listed):
         return None
     separator = _COULD_BE if is_in_doubt and _COULD_BE.search(listed) else _SEPARATOR
-    if any(separator.search(unwrap(reference)) for reference in references):
+    if any(separator.search(unwrap(reference)) for reference in task.references):
         return None
     pieces = [piece.strip() for piece in separator.split(listed) if piece.strip()]
     if SENTENCE_WORD.search(" ".join(pieces)) or any(map(_UNFINISHED.search, pieces)) or any(map(_REPLACES.match, pieces)):
         return None
     texts = list(map(normalize, pieces))
-    expected = {normalize(unwrap(reference)) for reference in references}
+    expected = {normalize(unwrap(reference)) for reference in task.references}
     matches, rejected = [part for part in texts if part in expected], [part for part in texts if part not in expected]
     if (
         not all(texts)
@@ -85,7 +86,7 @@ def decide_alternatives(question: str, references: Sequence[str], text: str) -> 
         return None
     excludes = bool(_EXCLUDES.search(answer))
     match = texts.index(matches[0])
-    are_values = excludes and _differ(question, pieces[match], pieces[:match] + pieces[match + 1 :])
+    are_values = excludes and _differ(task, pieces[match], pieces[:match] + pieces[match + 1 :])
     if len(set(texts)) < (2 if excludes and (is_in_doubt or are_values) else MIN_CANDIDATES):
         return None
     if not (is_in_doubt or are_values or _look_alike(listed, pieces, texts, matches[0])):
@@ -96,18 +97,21 @@ def decide_alternatives(question: str, references: Sequence[str], text: str) -> 
 _OFFERED = re.compile(r"([\w.'’-]+),? or (?:the |an? )?([\w.'’-]+?)\W*\?")
 
 
-def _repeats_question(question: str, references: Sequence[str], text: str) -> bool:
+def _repeats_question(task: Task, text: str) -> bool:
     """Return whether a short text is the question, or names both alternatives that it offers together and none of them alone."""
-    if len(text) > MAX_CHARACTERS or not (match := _OFFERED.search(question)):
+    if len(text) > MAX_CHARACTERS or not (match := _OFFERED.search(task.question)):
         return False
-    if normalize(text) == normalize(question):
+    if normalize(text) == normalize(task.question):
         return True
     alternatives = [normalize(alternative) for alternative in match.groups()]
     first, second = map(re.escape, alternatives)
     rest, number = re.subn(rf"\b(?:{first} (?:or|and) {second}|{second} (?:or|and) {first})\b", "", normalize(text))
     is_alone = any(_has_words(rest, alternative) for alternative in alternatives)
     return (
-        number == 1 and not is_alone and not _NAMES_BY_PLACE.search(rest) and any(normalize(r) in alternatives for r in references)
+        number == 1
+        and not is_alone
+        and not _NAMES_BY_PLACE.search(rest)
+        and any(normalize(r) in alternatives for r in task.references)
     )
 
 
@@ -127,10 +131,10 @@ def _look_alike(listed: str, pieces: Sequence[str], texts: Sequence[str], match:
     return len({(_is_number(part), piece[0].isupper()) for part, piece in zip(texts, pieces, strict=True)}) == 1
 
 
-def _differ(question: str, match: str, rejected: Sequence[str]) -> bool:
+def _differ(task: Task, match: str, rejected: Sequence[str]) -> bool:
     """Return whether all other candidates are dates or quantities that differ from the match: 7 km from 5 km, not 5000 m."""
     decide = decide_date if is_moment(match) else decide_number
-    decisions = [decide(question, match, alternative) for alternative in rejected]
+    decisions = [decide(task, match, alternative) for alternative in rejected]
     return all(decision is not None and not decision.correct for decision in decisions)
 
 

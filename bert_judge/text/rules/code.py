@@ -17,6 +17,7 @@ from bert_judge.runtime.package_data import read_yaml
 from bert_judge.text.extraction import strip_fence, unwrap
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.number import HEDGE
+from bert_judge.text.task import Task
 
 _MAX_CHARACTERS, _MAX_STATEMENT = 200, 1_000
 
@@ -66,19 +67,19 @@ def _codes() -> Sequence[_Code]:
     ]
 
 
-def decide_code(question: str, reference: str, answer: str, *, is_whole: bool = False) -> Decision | None:
+def decide_code(task: Task, reference: str, answer: str, *, is_whole: bool = False) -> Decision | None:
     """Decide if the reference is in a notation and the answer is too, or, without `is_whole`, has one such text."""
     if len(reference) > _MAX_STATEMENT or len(answer) > _MAX_STATEMENT:
         return None
     expected_text, given_text = unwrap(strip_fence(reference)), unwrap(strip_fence(answer))
-    if decision := _compare_formulas(question, expected_text, given_text) or _compare_statements(expected_text, given_text):
+    if decision := _compare_formulas(task.question, expected_text, given_text) or _compare_statements(expected_text, given_text):
         return decision
     if decision := _compare_positions(expected_text, given_text):
         return decision
     if len(reference) > _MAX_CHARACTERS or len(answer) > _MAX_CHARACTERS:
         return None
     for code in _codes():
-        expected = code.read(expected_text) if code.asks.search(question) else None
+        expected = code.read(expected_text) if code.asks.search(task.question) else None
         actual = (code.read(given_text) or (None if is_whole else code.find(answer))) if expected else None
         is_same = expected == actual
         if (

@@ -8,6 +8,7 @@ from bert_judge.text.extraction import extract_final_answer, phrase_pattern, unw
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.whole_answer import unfinished_pattern
 from bert_judge.text.rules.yes_no import polarity_of_word
+from bert_judge.text.task import Task
 
 # A longer text argues, and its last sentences may speak about something else.
 MAX_CHARACTERS = 300
@@ -22,12 +23,12 @@ _FILLER = re.compile(
 _ASKS_FOR_DENIAL = re.compile(r"\b(?:not?|never|cannot|except|incorrect|wrong|false|unlikely|least)\b|n['’]t\b", re.IGNORECASE)
 
 
-def decide_commitment(question: str, references: Sequence[str], text: str) -> Decision | None:
+def decide_commitment(task: Task, text: str) -> Decision | None:
     """Decide against a short text in which no mention of the reference is a statement.
 
     References that say such a thing themselves ("It depends on the year"), words for yes and no, and letters are left to others.
     """
-    expected = [stripped for reference in references if (stripped := unwrap(reference).strip(" ."))]
+    expected = [stripped for reference in task.references if (stripped := unwrap(reference).strip(" ."))]
     if len(text) > MAX_CHARACTERS or not expected or max(map(len, expected)) > MAX_REFERENCE_CHARACTERS:
         return None
     if any((len(reference) == 1 and reference.isalpha()) or polarity_of_word(reference) is not None for reference in expected):
@@ -38,7 +39,7 @@ def decide_commitment(question: str, references: Sequence[str], text: str) -> De
     mentions = list(_mention_pattern(tuple(expected)).finditer(text))
     if not mentions:
         return None
-    denies = not _ASKS_FOR_DENIAL.search(question) and _deny(text, mentions)
+    denies = not _ASKS_FOR_DENIAL.search(task.question) and _deny(text, mentions)
     if reason := denies or _take_back(text, mentions) or _leave_open(text, mentions):
         return Decision(False, "commitment", reason)
     return None

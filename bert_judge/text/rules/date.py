@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 from itertools import zip_longest
 
 from bert_judge.text.dates import Moment, find_moments, is_moment
 from bert_judge.text.extraction import unwrap
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.number import HEDGE
+from bert_judge.text.task import Task
 
 _ASKS_DURATION = re.compile(r"\b(?:how long|duration|how many|how much|how old|what age)\b", re.IGNORECASE)
 _ASKS_TIME = re.compile(
@@ -30,29 +30,28 @@ _FOOTNOTE = re.compile(r"\b[12]\d{4,6}\b|[a-z]{3}\d{1,2}[.,]")
 _MAX_SENTENCE = 300
 
 
-def decide_date(question: str, reference: str, answer: str) -> Decision | None:
+def decide_date(task: Task, reference: str, answer: str) -> Decision | None:
     """Decide if the reference is a date or a time, and the answer is one or a short text with one that is not in the question."""
-    return decision if (decision := _decide(question, reference, answer)) and decision.module == "date" else None
+    return decision if (decision := _decide(task, reference, answer)) and decision.module == "date" else None
 
 
-def decide_part_of_date(question: str, reference: str, answer: str) -> Decision | None:
+def decide_part_of_date(task: Task, reference: str, answer: str) -> Decision | None:
     """Decide incorrect if the answer is only the year or the month of the date that is asked for, which some readers accept."""
-    return decision if (decision := _decide(question, reference, answer)) and decision.module == "part_of_date" else None
+    return decision if (decision := _decide(task, reference, answer)) and decision.module == "part_of_date" else None
 
 
-@lru_cache(maxsize=256)
-def _decide(question: str, reference: str, answer: str) -> Decision | None:
+def _decide(task: Task, reference: str, answer: str) -> Decision | None:
     expected = is_moment(unwrap(reference))
-    if expected is None or _ASKS_DURATION.search(question):
+    if expected is None or _ASKS_DURATION.search(task.question):
         return None
-    if expected.text.isdecimal() and not _ASKS_TIME.search(question):
+    if expected.text.isdecimal() and not _ASKS_TIME.search(task.question):
         # A plain number.
         return None
     only_moment = is_moment(unwrap(answer))
-    actual = only_moment or _only_moment(question, answer)
+    actual = only_moment or _only_moment(task.question, answer)
     if actual is None:
         return None
-    same = compare(question, expected, actual, is_whole=only_moment is not None)
+    same = compare(task.question, expected, actual, is_whole=only_moment is not None)
     if same is None or (not same[0] and _FOOTNOTE.search(answer)):
         return None
     is_same, reason = same

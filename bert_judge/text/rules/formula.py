@@ -15,8 +15,10 @@ from bert_judge.text.extraction import strip_markup, unwrap
 from bert_judge.text.latex_forms import find_expression, is_formula, rewrite_notation
 from bert_judge.text.math_worker import MathResult, MathVerifier
 from bert_judge.text.normalization import read_number_words
+from bert_judge.text.reading import view
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.number import read_range, read_reference
+from bert_judge.text.task import Task
 
 _TABLES: Mapping[str, Any] = read_yaml(Path(__file__).parents[1] / "formulas.yaml")
 _MAX_CHARACTERS, _MAX_SIGNS = 300, 40
@@ -42,7 +44,7 @@ _UNFINISHED = re.compile(r"[\d)!]\s*(?:[-+*×·−]|\\times|\\cdot)\s*[($\d]|\d!
 _IMAGINARY = re.compile(r"(?<=\d)j(?![A-Za-z])|(?<![A-Za-z\\])j(?![A-Za-z])")
 
 
-def decide_formula(question: str, reference: str, answer: str) -> Decision | None:
+def decide_formula(task: Task, reference: str, answer: str) -> Decision | None:
     """Decide if the reference is a formula or a named answer of mathematics, or a number that the answer writes as a formula."""
     if len(reference) > _MAX_CHARACTERS or len(answer) > 2_000:
         return None
@@ -153,7 +155,7 @@ def _plain(text: str) -> str:
     return re.sub(rf"^{_AROUND}", "", " ".join(text.replace("$", "").lower().split()).rstrip(".!")).replace(" ", "")
 
 
-@lru_cache(maxsize=8192)
+@view
 def _named(text: str) -> str | None:
     """Return the group of a named answer: DNE is "does not exist"; None for any other text."""
     return _names().get(_plain(text)) if len(text) <= 60 else None

@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
-from functools import lru_cache
 
 from bert_judge.text.dates import is_moment
 from bert_judge.text.extraction import unwrap
 from bert_judge.text.normalization import NUMBER_WORDS, ORDINALS, ROMAN, normalize_words, word_list
+from bert_judge.text.reading import view
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.number import read_range, read_reference
+from bert_judge.text.task import Task
 
 # Characters of a reference or an answer.
 _MAX_CHARACTERS = 80
@@ -55,7 +56,7 @@ _STREETS = {"st": "street", "ave": "avenue", "rd": "road", "blvd": "boulevard", 
 _ADDRESS = re.compile(r"\S+@\S+|\w+://\S+|(?:[\w.-]+/)+[\w.-]+|[\w-]+\.[a-z]{1,4}", re.IGNORECASE)
 
 
-def decide_identifier(question: str, reference: str, answer: str) -> Decision | None:
+def decide_identifier(task: Task, reference: str, answer: str) -> Decision | None:
     """Decide if the reference is an identifier and the answer is nothing but another one, or the same."""
     if len(reference) > _MAX_CHARACTERS or len(answer) > _MAX_CHARACTERS or not _MAY_BE.search(reference):
         return None
@@ -82,7 +83,7 @@ def _spell(text: str) -> str:
     return text.strip()
 
 
-@lru_cache(maxsize=8192)
+@view
 def _key(text: str) -> str:
     """Return a code without hyphens and spaces, where these are optional: B-12, ISBN and telephone numbers."""
     text = _spell(text)
@@ -94,7 +95,7 @@ def _key(text: str) -> str:
     return re.sub(r"[\s-]", "", text) if has_both and not _ADDRESS.fullmatch(text) else " ".join(text.split())
 
 
-@lru_cache(maxsize=8192)
+@view
 def _words(text: str) -> tuple[str, ...]:
     """Return the words of a name, with ordinals as numbers and the abbreviations of streets written out."""
     words = [_ORDINAL.sub(r"\1", word) for word in normalize_words(_spell(text))]

@@ -3,14 +3,14 @@
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
-from bert_judge.text import remember
 from bert_judge.text.extraction import strip_fence, strip_markup, unwrap
 from bert_judge.text.normalization import normalize
+from bert_judge.text.reading import view
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.number import HEDGE
+from bert_judge.text.task import Task
 
 MAX_CHARACTERS = 400
 MAX_MEMBER_WORDS = 6
@@ -77,38 +77,36 @@ class Members(NamedTuple):
     is_descending: bool = False
 
 
-@remember
+@view
 def asks_several(question: str) -> bool:
     """Return whether a question asks for more than one thing."""
     return bool(_ASKS_SEVERAL.search(question))
 
 
-@remember
+@view
 def _asks_order(question: str) -> bool:
     return bool(_ASKS_ORDER.search(question))
 
 
-def decide_members(question: str, reference: str, answer: str) -> Decision | None:
+def decide_members(task: Task, reference: str, answer: str) -> Decision | None:
     """Decide if the reference is a list, and a short answer is one too or one of its members."""
     if len(reference) > MAX_CHARACTERS or len(answer) > MAX_CHARACTERS:
         return None
     decision = (
-        _compare_ratios(question, reference, answer)
-        or _compare_assignments(reference, answer)
-        or _compare_symbols(reference, answer)
+        _compare_ratios(task, reference, answer) or _compare_assignments(reference, answer) or _compare_symbols(reference, answer)
     )
     if decision:
         return decision
-    asks_order = _asks_order(question)
-    if asks_order and (decision := _compare_words(question, reference, answer)):
+    asks_order = _asks_order(task.question)
+    if asks_order and (decision := _compare_words(task, reference, answer)):
         return decision
     expected = parse_members(reference)
     if expected is None or len(expected.texts) < 2:
         return None
-    is_asked_for_several = asks_several(question)
-    if len(_BLANK.findall(question)) == len(expected.texts):
+    is_asked_for_several = asks_several(task.question)
+    if len(_BLANK.findall(task.question)) == len(expected.texts):
         asks_order = True
-        if filled := _fill_blanks(question, answer):
+        if filled := _fill_blanks(task.question, answer):
             return _compare(expected.texts, filled, is_ordered=True)
     is_list = expected.is_marked or expected.has_names or len(expected.texts) > 2 or asks_order or is_asked_for_several
     actual = parse_members(answer) if is_list else None
@@ -119,7 +117,7 @@ def decide_members(question: str, reference: str, answer: str) -> Decision | Non
     texts = _share_last_names(actual.texts, expected.texts)
     if expected.is_descending != actual.is_descending and _RELATION.search(answer) and _RELATION.search(reference):
         texts = texts[::-1]
-    has_repeats = len(set(expected.texts)) < len(expected.texts) and not _ASKS_SOLUTIONS.search(question)
+    has_repeats = len(set(expected.texts)) < len(expected.texts) and not _ASKS_SOLUTIONS.search(task.question)
     decision = _compare(expected.texts, texts, is_ordered=asks_order or has_repeats or expected.is_ordered)
     if decision and decision.correct and _have_other_signs(reference, answer):
         return None
@@ -148,10 +146,10 @@ def _have_other_signs(reference: str, answer: str) -> bool:
     return ends[0] != ends[1] and set(ends) <= {"()", "[]"} and any(map(str.isdigit, reference))
 
 
-def _compare_words(question: str, reference: str, answer: str) -> Decision | None:
+def _compare_words(task: Task, reference: str, answer: str) -> Decision | None:
     """Compare words of the question that are to be put in order, without marks between them."""
     expected, actual = normalize(reference).split(), normalize(answer).split()
-    if len(expected) < 3 or sorted(expected) != sorted(actual) or not set(expected) <= set(normalize(question).split()):
+    if len(expected) < 3 or sorted(expected) != sorted(actual) or not set(expected) <= set(normalize(task.question).split()):
         return None
     return Decision(expected == actual, "list", "the same order" if expected == actual else "another order")
 
@@ -178,7 +176,7 @@ def _compare(expected: Sequence[str], actual: Sequence[str], *, is_ordered: bool
     return None
 
 
-@lru_cache(maxsize=4096)
+@view
 def parse_members(text: str) -> Members | None:
     """Return the members of a text that is a list, one name being a list of one; None for a sentence or a date."""
     text = strip_fence(text).strip()
@@ -232,10 +230,10 @@ def _share_last_names(actual: Sequence[str], expected: Sequence[str]) -> Sequenc
     return [full if full in expected and name not in expected else name for name, full in zip(actual, completed, strict=True)]
 
 
-def _compare_ratios(question: str, reference: str, answer: str) -> Decision | None:
+def _compare_ratios(task: Task, reference: str, answer: str) -> Decision | None:
     """Compare ratios and scores: 3:4 is not 4:3, and as a ratio it is 6:8."""
     expected = _RATIO.fullmatch(unwrap(reference))
-    is_ratio = bool(_ASKS_RATIO.search(question))
+    is_ratio = bool(_ASKS_RATIO.search(task.question))
     if not expected or (expected["sign"] == "to" and not is_ratio) or (expected["sign"] == ":" and len(expected[3]) == 2):
         # A time of the day, rather.
         return None

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from functools import lru_cache
 from typing import NamedTuple
 
 from bert_judge.text.extraction import unwrap
 from bert_judge.text.latex import find_boxes
 from bert_judge.text.normalization import NUMBER_WORDS
 from bert_judge.text.quantities import UNIT_SYMBOLS, Quantity, Unit, direction_of, find_quantities, is_quantity, prepare_text
+from bert_judge.text.reading import view
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.quantity_phrase import CALENDAR, lacks_words, unit_name, units_below
+from bert_judge.text.task import Task
 
 # Currencies whose hundredth is a cent or a penny.
 _WITH_CENTS = frozenset({"USD", "EUR", "CAD", "AUD", "GBP"})
@@ -76,15 +77,15 @@ class _Pair(NamedTuple):
     is_conclusion: bool
 
 
-def decide_number(question: str, reference: str, answer: str) -> Decision | None:
+def decide_number(task: Task, reference: str, answer: str) -> Decision | None:
     """Decide if the reference is a quantity, and the answer is one or a short sentence with one that the question does not have."""
     if expected_range := read_range(reference):
         # Spans of years are of the module of dates.
         return None if all(map(is_year, expected_range)) else _decide_range(expected_range, answer)
-    if (pair := _read_pair(question, reference, answer)) is None:
+    if (pair := _read_pair(task.question, reference, answer)) is None:
         return None
     expected, actual, is_whole, is_conclusion = pair
-    equal = _compare_pair(question, pair, answer)
+    equal = _compare_pair(task.question, pair, answer)
     # An incorrect answer may follow from the last number of a longer text, or a correct one from another.
     if equal is None or (not equal[1] and (is_conclusion or _FOOTNOTE.search(answer))):
         return None
@@ -136,7 +137,7 @@ def _compare_pair(question: str, pair: _Pair, answer: str) -> tuple[str, bool] |
     return (f"another unit: per {', '.join(sorted(below))}, not per {', '.join(sorted(asked))}", False) if equal[1] else None
 
 
-@lru_cache(maxsize=4096)
+@view
 def read_range(text: str) -> tuple[Quantity, Quantity] | None:
     """Return both ends of a range, of which the first has the unit and the scale of the second: 10-20, 10 to 20 km."""
     if len(text) > _MAX_REFERENCE:
@@ -176,7 +177,7 @@ def mentions_quantity(reference: str, answer: str, *, is_whole: bool) -> bool | 
     return any(results) if results else None
 
 
-@lru_cache(maxsize=4096)
+@view
 def read_reference(reference: str) -> Quantity | None:
     """Return the quantity that a reference consists of; None for any other text, as a code (007) or a name (the Four Seasons)."""
     if len(reference) > _MAX_REFERENCE or not any(map(str.isalnum, reference)) or len(find_boxes(reference)) > 1:

@@ -6,22 +6,23 @@ from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.number import HEDGE, compare, is_year, read_range
 from bert_judge.text.rules.quantity_phrase import read_phrase
 from bert_judge.text.rules.wording import ASKS_WORDING, are_opposites
+from bert_judge.text.task import Task
 
 _MAX_FREE_WORDS = 2
 
 
-def decide_qualifier(question: str, reference: str, answer: str) -> Decision | None:
+def decide_qualifier(task: Task, reference: str, answer: str) -> Decision | None:
     """Decide if both are one quantity with other words: the same words, opposite ones, or one other word behind the same unit."""
     expected, actual = read_phrase(reference), read_phrase(answer)
     if expected is None or actual is None or not expected.words or read_range(reference):
         return None
-    if is_year(expected.quantity) or ASKS_WORDING.search(question):
+    if is_year(expected.quantity) or ASKS_WORDING.search(task.question):
         return None
     words = {**expected.spellings, **actual.spellings}
     missing, extra = expected.words - actual.words, actual.words - expected.words
     if contrast := next(((one, two) for two in missing for one in extra if are_opposites(words[one], words[two])), None):
         return Decision(False, "qualifier", f"{words[contrast[0]]}, not {words[contrast[1]]}")
-    equal = compare(question, expected.quantity, actual.quantity)
+    equal = compare(task.question, expected.quantity, actual.quantity)
     if equal is None or (HEDGE.search(answer) and not HEDGE.search(reference)):
         return None
     reason, is_same = equal

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 from bert_judge.text.normalization import normalize_words, read_number_words
 from bert_judge.text.quantities import CHANGES, MAX_CHARACTERS, SPELLINGS, Quantity, find_quantities, find_unit, prepare_text
+from bert_judge.text.reading import view
 from bert_judge.text.stemming import stem_words
 
 _MAX_CHARACTERS = 80
@@ -41,7 +41,7 @@ class QuantityPhrase(NamedTuple):
         return Counter(self.stems)
 
 
-@lru_cache(maxsize=4096)
+@view
 def read_phrase(text: str) -> QuantityPhrase | None:
     """Return the phrase of the first quantity of a short text."""
     if len(text) > _MAX_CHARACTERS or _SEVERAL.search(text):
@@ -59,6 +59,7 @@ def read_phrase(text: str) -> QuantityPhrase | None:
     return QuantityPhrase(quantity, stems, dict(zip(stems, words, strict=True)))
 
 
+@view
 def units_below(text: str) -> frozenset[str]:
     """Return the symbols of the units that a text divides by, as in "how much a month" and "daily", besides those of quantities."""
     for pattern, replacement in SPELLINGS:

@@ -8,6 +8,7 @@ from pathlib import Path
 from bert_judge.runtime.package_data import read_yaml
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.wording import ASKS_WORDING
+from bert_judge.text.task import Task
 
 MIN_WORDS, MAX_WORDS = 3, 25
 _WORD = re.compile(r"\d+(?:[.,]\d+)+|[^\W_]+(?:['’-][^\W_]+)*")
@@ -24,9 +25,9 @@ _PASSIVE = frozenset({"is", "are", "was", "were", "be", "been", "being"})
 _CONVERSE_VERBS = {"beat": "lost", "beats": "loses", "defeated": "lost", "beaten": "lost"}
 
 
-def decide_roles(question: str, reference: str, answer: str) -> Decision | None:
+def decide_roles(task: Task, reference: str, answer: str) -> Decision | None:
     """Decide if both are sentences that have the same words in another order, or words with the converse meaning."""
-    fillers = frozenset() if ASKS_WORDING.search(question) else _FILLERS
+    fillers = frozenset() if ASKS_WORDING.search(task.question) else _FILLERS
     expected, actual = ([word for word in _split(text) if word not in fillers] for text in (reference, answer))
     if not (MIN_WORDS <= len(expected) <= MAX_WORDS and MIN_WORDS <= len(actual) <= MAX_WORDS):
         return None

@@ -5,11 +5,12 @@ import contextlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 from bert_judge.text.extraction import strip_fence
+from bert_judge.text.reading import view
 from bert_judge.text.rules.decision import Decision
+from bert_judge.text.task import Task
 
 MAX_CHARACTERS = 20_000
 _START = re.compile(r"[\[{]|[A-Za-z_][\w.]*\(")
@@ -18,9 +19,14 @@ _BLOCK = re.compile(r"```[\w+-]*\s*\n(.*?)```|<tool_call>(.*?)(?:</tool_call>|\Z
 _ARGUMENT_KEYS = ("arguments", "parameters", "args", "input", "kwargs")
 
 
-def decide_structure(question: str, references: Sequence[str], text: str) -> Decision | None:
+def decide_structure(task: Task, text: str) -> Decision | None:
+    """See `compare_structures`."""
+    return compare_structures(task.references, text)
+
+
+def compare_structures(references: Sequence[str], text: str) -> Decision | None:
     """Compare by content, if all references are structures and the answer has one."""
-    expected = [parse_structure(reference) for reference in references]
+    expected = list(map(parse_structure, references))
     if not expected or any(value is None for value in expected):
         return None
     actual = find_structure(text)
@@ -54,7 +60,7 @@ def find_structure(text: str) -> Any:
     return parse_structure(text[start : end + 1]) if 0 <= start < end else None
 
 
-@lru_cache(maxsize=1024)
+@view
 def parse_structure(text: str) -> Any:
     """Return the object, list or calls that a whole text spells in JSON or Python; None for any other text.
 

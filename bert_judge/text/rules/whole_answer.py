@@ -1,17 +1,18 @@
 """The modules that read all references: an answer that abstains, that chooses an option, or that only mentions the reference."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 
 from bert_judge.text.abstention import declines, find_decline, is_none, states_no_answer
 from bert_judge.text.choices import extract_choice, find_repeated_options, marks_all_options
 from bert_judge.text.extraction import extract_final_answer, is_announcement, phrase_pattern, phrases, strip_markup
 from bert_judge.text.latex import boxed
-from bert_judge.text.options import UNLISTED, expected_choice, match_option, write_letters
+from bert_judge.text.options import UNLISTED, match_option, write_letters
 from bert_judge.text.quantities import find_quantities
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.number import read_reference
+from bert_judge.text.task import Task
 
 # A longer text may explain why there is no answer, in other words.
 MAX_ANSWER_WORDS, MAX_ANSWER_CHARACTERS = 12, 400
@@ -24,21 +25,21 @@ _DENIAL = re.compile(
 )
 
 
-def decide_no_answer(question: str, references: Sequence[str], text: str) -> Decision | None:
+def decide_no_answer(task: Task, text: str) -> Decision | None:
     """Decide correct if the answer abstains too, incorrect if it is a short text that names something."""
-    quantities = map(read_reference, references)
-    if any(quantity and not quantity.value for quantity in quantities) and _says_zero(question, text):
+    quantities = map(read_reference, task.references)
+    if any(quantity and not quantity.value for quantity in quantities) and _says_zero(task.question, text):
         return Decision(True, "no_answer", "none is 0")
     # Among several references, one that declines may be the exception.
-    if 2 * sum(map(states_no_answer, references)) < max(len(references), 1):
+    if 2 * sum(map(states_no_answer, task.references)) < max(len(task.references), 1):
         return None
-    if any(map(is_none, references)):
+    if any(map(is_none, task.references)):
         # "None" may be the name of a quantity or of nobody, and is no statement about the source.
         if is_none(text):
             return Decision(True, "no_answer", "both say none")
     elif len(text) <= MAX_ANSWER_CHARACTERS and declines(text) and text.strip():
         return Decision(True, "no_answer", "both say that there is no answer")
-    is_known = all(states_no_answer(reference) and not _FIRST_PERSON.match(reference) for reference in references)
+    is_known = all(states_no_answer(reference) and not _FIRST_PERSON.match(reference) for reference in task.references)
     if is_known and 0 < len(text.split()) <= MAX_ANSWER_WORDS and not _denies(text):
         return Decision(False, "no_answer", "names something where there is no answer")
     return None
@@ -70,9 +71,9 @@ def _denies(text: str) -> bool:
 _PROGRAM = re.compile(r"^\s*(?:print\(|return\b|def \w+\()", re.MULTILINE)
 
 
-def decide_option(question: str, references: Sequence[str], text: str) -> Decision | None:
+def decide_option(task: Task, text: str) -> Decision | None:
     """Decide by the letters of the options that a text chooses; several options that are one answer must be chosen together."""
-    expected = expected_choice(question, tuple(references))
+    expected = task.choice
     if expected is None or expected.options is UNLISTED or _PROGRAM.search(text):
         return None
     lettered = write_letters(text, expected.labels)
@@ -106,9 +107,9 @@ def _choose_all_or_none(text: str, options: Mapping[str, str]) -> str | None:
     return None
 
 
-def is_option(question: str, references: Sequence[str], text: str) -> bool:
+def is_option(task: Task, text: str) -> bool:
     """Return whether the whole text is one of the options that the references choose from."""
-    expected = expected_choice(question, tuple(references))
+    expected = task.choice
     return expected is not None and match_option(write_letters(text, expected.labels), expected.options) is not None
 
 
@@ -116,14 +117,14 @@ _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|\n+")
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
 
-def decide_mention(question: str, references: Sequence[str], text: str) -> Decision | None:
+def decide_mention(task: Task, text: str) -> Decision | None:
     """Decide against an answer that is only an announcement, that is cut within its plan, or that has the word in another sense."""
     if is_announcement(text):
         return Decision(False, "mention", "announces an answer and gives none")
     if stops_early(text):
         return Decision(False, "mention", "stops before it answers")
-    if all(_is_other_word(strip_markup(reference), text) for reference in references):
-        return Decision(False, "mention", f"the word, but not the name {strip_markup(references[0])}")
+    if all(_is_other_word(strip_markup(reference), text) for reference in task.references):
+        return Decision(False, "mention", f"the word, but not the name {strip_markup(task.references[0])}")
     return None
 
 

@@ -15,21 +15,22 @@ from bert_judge.runtime.package_data import read_yaml
 from bert_judge.text.extraction import is_same_text, last_sentence, strip_markup, unwrap
 from bert_judge.text.languages import function_words
 from bert_judge.text.normalization import normalize, normalize_words, read_number_words, word_list
-from bert_judge.text.options import parse_options
+from bert_judge.text.reading import view
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.members import GENERIC
 from bert_judge.text.stemming import stem_words
+from bert_judge.text.task import Task
 
 # Only letters: symbols and digits have rules of their own.
 _ONLY_WORDS = re.compile(r"[^\W\d_]{2,}(?:[\s_.'’-]+[^\W\d_]+){0,9}")
 ASKS_WORDING = re.compile(r"\b(?:exact|literal|verbatim|word for word|wording|wortlaut|textuel)", re.IGNORECASE)
 
 
-def decide_identical(question: str, reference: str, answer: str) -> Decision | None:
+def decide_identical(task: Task, reference: str, answer: str) -> Decision | None:
     """Decide if both texts are the same up to white space, wrapping and, of words, case and articles: **the female** and Female."""
     if is_same_text(reference, answer):
         return Decision(True, "identical", "repeats the reference")
-    if len(answer) > 2 * len(reference) + 10 or ASKS_WORDING.search(question):
+    if len(answer) > 2 * len(reference) + 10 or ASKS_WORDING.search(task.question):
         return None
     texts = [strip_markup(text) for text in (reference, answer)]
     if all(map(_ONLY_WORDS.fullmatch, texts)) and _fold(texts[0]) == _fold(texts[1]):
@@ -48,16 +49,16 @@ _NAME = re.compile(r"[A-ZÀ-Þ][\w.'’-]+(?:\s[A-ZÀ-Þ][\w.'’-]*){1,3}")
 MAX_PART_CHARACTERS = 60
 
 
-def decide_part(question: str, reference: str, answer: str) -> Decision | None:
+def decide_part(task: Task, reference: str, answer: str) -> Decision | None:
     """Decide if the answer is a part of a place (Paris, France) or of a name, or a single character of a longer reference."""
     if not reference or len(reference) > MAX_PART_CHARACTERS or len(answer) > MAX_PART_CHARACTERS:
         return None
     expected, actual = unwrap(reference), normalize_words(unwrap(answer))
     letter = "".join(actual)
     is_letter = len(letter) == 1 and letter.isalpha() and not expected.lower().endswith(letter)
-    if is_letter and len(expected) > 3 and not parse_options(question):
+    if is_letter and len(expected) > 3 and not task.options:
         return Decision(False, "part", f"a single character: {answer.strip()}")
-    question = last_sentence(question)
+    question = last_sentence(task.question)
     if _LOCATION.fullmatch(expected):
         return _decide_place(question, expected, actual)
     if _NAME.fullmatch(expected):
@@ -93,7 +94,7 @@ _ANAGRAMS = frozenset({"calvary", "cavalry", "marital", "martial", "conversation
 MAX_NAME_SIMILARITY = 50
 
 
-def decide_name(question: str, reference: str, answer: str) -> Decision | None:
+def decide_name(task: Task, reference: str, answer: str) -> Decision | None:
     """Decide incorrect if one word of a name is another one, and correct if two letters of a long word are exchanged.
 
     Words have several spellings, so the words must be unlike each other. A short form (Bill for William) or a title (President
@@ -184,7 +185,7 @@ def _bound_names() -> Mapping[str, str]:
     return {phrase: name for name, phrases in _content()["bounds"].items() for phrase in phrases}
 
 
-def decide_opposite(question: str, reference: str, answer: str) -> Decision | None:
+def decide_opposite(task: Task, reference: str, answer: str) -> Decision | None:
     """Decide incorrect if a short answer is the reference but for one opposite, and correct if it takes the same side."""
     if len(reference) > MAX_CHARACTERS or len(answer) > MAX_CHARACTERS:
         return None
@@ -197,10 +198,10 @@ def decide_opposite(question: str, reference: str, answer: str) -> Decision | No
         return None
     if difference := _difference(expected, actual):
         return Decision(False, "opposite", f"{difference[0]} is not {difference[1]}")
-    return _choose_alternative(question, expected, given_text)
+    return _choose_alternative(task.question, expected, given_text)
 
 
-@lru_cache(maxsize=4096)
+@view
 def _words_of(text: str) -> tuple[str, ...]:
     text = _NUMBERED.sub("", _FREE_ARTICLES.sub("", strip_markup(text).replace("’", "'")))
     return tuple(re.findall(r"[^\W_]+(?:['-][^\W_]+)*", text.casefold().replace("grey", "gray").replace("gray", "grey")))

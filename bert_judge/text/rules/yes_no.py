@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Mapping
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 
 from bert_judge.runtime.package_data import read_yaml
 from bert_judge.text.extraction import strip_markup
+from bert_judge.text.reading import view
 from bert_judge.text.rules.decision import Decision
+from bert_judge.text.task import Task
 
 # A longer answer weighs more than one thing.
 MAX_CHARACTERS = 250
@@ -47,7 +49,7 @@ def _sentence() -> re.Pattern[str]:
     return re.compile(rf"(?:{'|'.join(_phrases()['sentence'])})(?=\s*(?:[,.;!]|$))", re.IGNORECASE)
 
 
-def decide_yes_no(question: str, reference: str, answer: str) -> Decision | None:
+def decide_yes_no(task: Task, reference: str, answer: str) -> Decision | None:
     """Decide if the reference is a word for yes or no and a short answer affirms or denies."""
     expected = polarity_of_word(reference)
     if expected is None or len(answer) > MAX_CHARACTERS:
@@ -56,12 +58,12 @@ def decide_yes_no(question: str, reference: str, answer: str) -> Decision | None
     if actual is expected is False and _ADDITION.fullmatch(answer):
         # "No, most of them are Buddhists." may be wrong about these.
         return None
-    if actual is None or (_NEGATIVE_QUESTION.match(question) and polarity_of_word(answer) is None):
+    if actual is None or (_NEGATIVE_QUESTION.match(task.question) and polarity_of_word(answer) is None):
         return None
     return Decision(actual == expected, "yes_no", f"says {'yes' if actual else 'no'}")
 
 
-@lru_cache(maxsize=1024)
+@view
 def polarity_of_word(text: str) -> bool | None:
     text = strip_markup(text[:40]).rstrip("!") if len(text) <= 40 else ""
     return True if _words("yes").fullmatch(text) else False if _words("no").fullmatch(text) else None

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_judge.text import MAX_REMEMBERED_CHARACTERS, REMEMBERED_TEXTS, normalization, remember
+from bert_judge.text import normalization
 from bert_judge.text.normalization import CASED_PASSES, SEPARATING_PASSES, SYMBOL_PASSES, NormalizationPass, normalize_words
 
 PROTECTED = {0x86 + position: mark for position, mark in enumerate(".-/+#*!'()[]{}^")}
@@ -36,19 +36,3 @@ def test_a_control_character_in_a_text_is_no_symbol(mark: str) -> None:
 def test_words_of_a_text_are_a_new_list_each_time() -> None:
     normalize_words("Mont Blanc").append("x")
     assert normalize_words("Mont Blanc") == ["mont", "blanc"]
-
-
-def test_the_last_texts_are_remembered_unless_they_are_long() -> None:
-    calls = []
-
-    @remember
-    def measure(text: str) -> int:
-        calls.append(text)
-        return len(text)
-
-    texts = ["a", *map(str, range(REMEMBERED_TEXTS)), "a"]
-    assert list(map(measure, [*texts, "a"])) == [*map(len, texts), 1]
-    assert calls == texts
-    long = "x" * (MAX_REMEMBERED_CHARACTERS + 1)
-    measure(long), measure(long)
-    assert calls[len(texts) :] == [long, long]
