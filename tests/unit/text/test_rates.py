@@ -4,6 +4,7 @@ import pytest
 
 from bert_judge.text.rules.number import decide_number, is_open
 from bert_judge.text.rules.quantity_phrase import units_below
+from bert_judge.text.task import Task
 
 
 @pytest.mark.parametrize(
@@ -27,7 +28,7 @@ from bert_judge.text.rules.quantity_phrase import units_below
     ],
 )
 def test_a_unit_below_the_line(question: str, reference: str, answer: str, is_same: bool) -> None:
-    decision = decide_number(question, reference, answer)
+    decision = decide_number(Task(question, [reference]), reference, answer)
     assert decision is not None and decision.correct is is_same
     assert not is_open(question, reference, answer)
 
@@ -42,12 +43,12 @@ def test_a_unit_below_the_line(question: str, reference: str, answer: str, is_sa
     ],
 )
 def test_what_may_be_the_same_is_open(question: str, reference: str, answer: str) -> None:
-    assert decide_number(question, reference, answer) is None
+    assert decide_number(Task(question, [reference]), reference, answer) is None
     assert is_open(question, reference, answer)
 
 
 def test_two_quantities_of_equal_digits_are_two() -> None:
-    assert decide_number("How much adrenaline?", "500 µg", "0.5 mg (0.5 mL of 1:1000)") is None
+    assert decide_number(Task("How much adrenaline?", ["500 µg"]), "500 µg", "0.5 mg (0.5 mL of 1:1000)") is None
 
 
 @pytest.mark.parametrize(
