@@ -123,6 +123,7 @@ _WITH_CENTS = frozenset({"USD", "EUR", "CAD", "AUD", "GBP"})
 _SIGNS = [form for form in _CURRENCY_FORMS if not form[-1].isalnum() and form != "rs."] + ["rs.", "rs"]
 
 _SUPERSCRIPTS = re.compile(r"[⁰¹²³⁴-⁹⁺⁻]+")
+_ORDINAL_SIGN = re.compile(r"º(?=\s?[CF]\b)")
 _VULGAR = re.compile(r"(?:(\d)\s?)?([¼-¾⅐-⅞])")
 # Dollars of a country: HK$5, NZ$5.
 _COUNTRY = re.compile(r"(?<![A-Za-z])[A-Z]{1,3}\Z")
@@ -148,6 +149,8 @@ _FOREIGN_WORD = re.compile(
     rf"(?<!\w)(?:({_ONES})(?:und|en|ën|a| )({_TENS})s?"
     rf"|({_TENS})?(?:(?<=\w)(?: y | e | et | )|(?<!\w))({_ONES})|(?<!\w)({_TENS}))(?!\w)"
 )
+# Of France, as one word, which it is in Switzerland.
+_EIGHTY = re.compile(r"\bquatre vingts?\b")
 # A numeral of several signs, or one before a word that counts: 一 is a part of many words.
 _HAN = "〇零一二三四五六七八九十百千两兩"
 _HAN_NUMBER = re.compile(rf"[{_HAN}]{{2,}}|(?<![^\W\d])[{_HAN}](?=[个個人年天名位次岁歳つ本枚台匹只隻万亿億萬]|\W*\Z)")
@@ -224,6 +227,8 @@ def prepare_text(text: str) -> str:
     """Write digits, powers, fractions, LaTeX and number words in one notation."""
     text = normalize_text(text)
     if not text.isascii():
+        # An ordinal sign in place of the sign of degrees.
+        text = _ORDINAL_SIGN.sub("°", text)
         text = _SUPERSCRIPTS.sub(lambda match: f"^{unicodedata.normalize('NFKD', match[0]).replace('−', '-')}", text)
         text = _VULGAR.sub(_write_vulgar, text)
         text = _FOREIGN_DIGIT.sub(_to_ascii, text)
@@ -240,7 +245,7 @@ def prepare_text(text: str) -> str:
         words = text.lower().replace("-", " ")
         if not text.isascii() and _HAN_NUMBER.search(words):
             return _HAN_NUMBER.sub(lambda match: str(_read_han(match[0])), words)
-        words = _FOREIGN_WORD.sub(_write_foreign, words)
+        words = _FOREIGN_WORD.sub(_write_foreign, _EIGHTY.sub("huitante", words))
         for pattern, replacement in _HALVES:
             words = pattern.sub(replacement, words)
         text = " ".join(read_number_words(_WORDS.findall(words)))
@@ -301,8 +306,7 @@ def _write_vulgar(match: re.Match[str]) -> str:
 
 def _write_foreign(match: re.Match[str]) -> str:
     """Return a number of two words, tens before or behind ones, in digits: dreiundzwanzig, treinta y dos, soixante dix."""
-    values = [_FOREIGN[word] for word in match.groups() if word]
-    return "80" if values == [4, 20] else str(sum(values))
+    return str(sum(_FOREIGN[word] for word in match.groups() if word))
 
 
 def _read_han(text: str) -> int:

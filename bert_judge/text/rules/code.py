@@ -118,12 +118,17 @@ def _differ_in_case(expected: str, actual: str) -> bool:
     return expected.casefold() == actual.casefold()
 
 
+# A telephone number with and without the code of its country: +49 30 123456 and 030 123456.
+_SAME_TELEPHONE = re.compile(r"\+\d{1,3}(\d{6,}) 0\1|0(\d{6,}) \+\d{1,3}\2")
+
+
 # Whether two different texts in a notation mean different things, where that is not certain.
 _MAY_MEAN_THE_SAME = {
     "regular expression": _differ_in_case,
     "name in a program": _are_names,
     "structure in SMILES": _are_structures,
     "time in a zone": _are_times,
+    "telephone number": lambda expected, actual: not _SAME_TELEPHONE.fullmatch(f"{expected} {actual}"),
 }
 
 

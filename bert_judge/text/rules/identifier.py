@@ -31,6 +31,10 @@ _SPELLINGS = [
     (re.compile(r"(?<=\b[ABO])\s(?:rh\s)?neg(?:ative|\.)?|(?<=\bAB)\sneg(?:ative|\.)?", re.IGNORECASE), "-"),
     (re.compile(r"(?<=\b[A-G])[\s-]sharp\b", re.IGNORECASE), "♯"),
     (re.compile(r"(?<=\b[A-G])[\s-]flat\b", re.IGNORECASE), "♭"),
+    *[
+        (re.compile(rf"\b(?:the )?(?:{word}|{number}(?:st|nd|rd|th)) quarter(?: of)?\b", re.IGNORECASE), f"Q{number}")
+        for number, word in enumerate(("first", "second", "third", "fourth"), start=1)
+    ],
     (re.compile(r"\b(?:version|ver\.|v\.?)\s?(?=\d)", re.IGNORECASE), ""),
     (re.compile(r"#(?=[A-G](?![^\W_]))|(?<=\b[A-G])#"), "♯"),
 ]
@@ -155,6 +159,9 @@ def _is_alike(first: str, second: str) -> bool:
     letters, digits = ([re.sub(pattern, "", text) for text in (first, second)] for pattern in (r"[\W\d_]", r"\D"))
     if digits[0] == digits[1] != "" and abs(len(letters[0]) - len(letters[1])) >= _MIN_NAME:
         # U-235 may be short for uranium-235.
+        return False
+    if first.startswith("+") != second.startswith("+") and all(map(_DIGITS.fullmatch, (first, second))):
+        # A telephone number may lack the code of its country.
         return False
     forms = [
         (bool(_ADDRESS.fullmatch(text)), bool(_DIGITS.fullmatch(text)), bool(_CHAIN.fullmatch(text)), any(map(str.isalnum, text)))

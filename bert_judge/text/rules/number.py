@@ -46,6 +46,8 @@ _RANGE = re.compile(
 # A decimal or two numbers.
 _PAIR = re.compile(r"-?[1-9]\d*,\d{1,2}")
 _ASKS_RATE = re.compile(r"\b(?:speed|velocity|rate|throughput|flow|fast)\b", re.IGNORECASE)
+# Written like a symbol: 5 Mb.
+_UNKNOWN_UNIT = re.compile(r"\s?(?![A-Z][a-z]{2})(?=[^\W\d_]{0,4}[A-Z])[^\W\d_]{1,5}(?![^\W_])")
 _PER = re.compile(r"\s?/\s?|\sper\s")
 _FOOTNOTE = re.compile(r"[a-z]{3}\d{1,2}[.,]")
 _CAPITAL = re.compile(r"[A-Z][a-z]{2}")
@@ -126,6 +128,8 @@ def _read_pair(question: str, reference: str, answer: str) -> _Pair | None:
 
 
 def _compare_pair(question: str, pair: _Pair, answer: str) -> tuple[str, bool] | None:
+    if pair.expected.kind == "unit" and not pair.actual.kind and _UNKNOWN_UNIT.match(prepare_text(answer), pair.actual.end):
+        return None
     direction = direction_of(answer) if pair.actual.value >= 0 else 0
     equal = compare(question, pair.expected, pair.actual, direction)
     if equal is None or pair.expected.kind != "currency" or pair.expected.unit or not (below := units_below(answer)):
@@ -243,7 +247,7 @@ def compare(question: str, expected: Quantity, actual: Quantity, direction: int 
 def _amounts(expected: Quantity, actual: Quantity) -> tuple[tuple[Quantity, Quantity] | None, str]:
     """Return both quantities without the unit below the line that one has more, and that unit: 4 g and 4 g of "4 g per day"."""
     for rate, other in ((actual, expected), (expected, actual)):
-        amount, *below = _PER.split(rate.text)
+        amount, *below = _PER.split(rate.text.replace("bps", "bit/s"))
         quantity = is_quantity(amount) if len(below) == 1 else None
         if quantity and not names_another_unit(other, quantity):
             return ((other, quantity) if rate is actual else (quantity, other)), unit_name(below[0])

@@ -46,9 +46,7 @@ def read_phrase(text: str) -> QuantityPhrase | None:
     """Return the phrase of the first quantity of a short text."""
     if len(text) > _MAX_CHARACTERS or _SEVERAL.search(text):
         return None
-    text = prepare_text(text)
-    for pattern, replacement in SPELLINGS:
-        text = pattern.sub(replacement, text)
+    text = _spell(text)
     quantities = find_quantities(text)
     if not quantities:
         return None
@@ -59,12 +57,17 @@ def read_phrase(text: str) -> QuantityPhrase | None:
     return QuantityPhrase(quantity, stems, dict(zip(stems, words, strict=True)))
 
 
+def _spell(text: str) -> str:
+    """Write words beside a quantity in one spelling, before "a day" becomes "1 day"."""
+    for pattern, replacement in SPELLINGS:
+        text = pattern.sub(replacement, text)
+    return prepare_text(text)
+
+
 @view
 def units_below(text: str) -> frozenset[str]:
     """Return the symbols of the units that a text divides by, as in "how much a month" and "daily", besides those of quantities."""
-    for pattern, replacement in SPELLINGS:
-        text = pattern.sub(replacement, text)
-    text = prepare_text(text[:MAX_CHARACTERS])
+    text = _spell(text[:MAX_CHARACTERS])
     for quantity in reversed(find_quantities(text)):
         text = f"{text[: quantity.start]} {text[quantity.end :]}"
     return frozenset(unit_name(word) for word in _BELOW.findall(text) if find_unit(word))

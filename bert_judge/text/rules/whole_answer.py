@@ -9,7 +9,7 @@ from bert_judge.text.choices import extract_choice, find_repeated_options, marks
 from bert_judge.text.extraction import extract_final_answer, is_announcement, phrase_pattern, phrases, strip_markup
 from bert_judge.text.latex import boxed
 from bert_judge.text.options import UNLISTED, match_option, write_letters
-from bert_judge.text.quantities import find_quantities
+from bert_judge.text.quantities import find_quantities, is_quantity
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.number import read_reference
 from bert_judge.text.task import Task
@@ -30,6 +30,9 @@ def decide_no_answer(task: Task, text: str) -> Decision | None:
     quantities = map(read_reference, task.references)
     if any(quantity and not quantity.value for quantity in quantities) and _says_zero(task.question, text):
         return Decision(True, "no_answer", "none is 0")
+    number = is_quantity(text)
+    if number and not number.value and any(_says_zero(task.question, reference) for reference in task.references):
+        return Decision(True, "no_answer", "0 is none")
     # Among several references, one that declines may be the exception.
     if 2 * sum(map(states_no_answer, task.references)) < max(len(task.references), 1):
         return None

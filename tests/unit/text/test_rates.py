@@ -20,6 +20,8 @@ from bert_judge.text.task import Task
         ("How far does it go in 2 hours at 60 km/h?", "120 km", "120 km/h", False),
         ("How far is it?", "120 km", "120 km/h", False),
         ("What is the acceleration?", "9.8 m/s²", "9.8 m/s", False),
+        ("What is the data rate?", "54 Mbit/s", "54 Mbps", True),
+        ("What is the temperature?", "37 °C", "37 ºC", True),
         # An amount of money in another span of time.
         ("How much does it cost per month?", "$3000", "$3000 per year", False),
         ("What is the monthly rent?", "3000 euros", "3000 euros a year", False),
@@ -38,6 +40,9 @@ def test_a_unit_below_the_line(question: str, reference: str, answer: str, is_sa
     [
         ("What is the dose?", "4 g", "4 g per day"),
         ("What is the transfer speed of SATA 1?", "1.5 Gbit", "1.5 Gbit/s"),
+        ("What is the data rate?", "54 Mbit", "54 Mbps"),
+        # Megabits or megabases; no unit is left out.
+        ("What size is it?", "5 MB", "5 Mb"),
         ("How much does he earn a year?", "$60,000", "$5,000 per month"),
         ("What is the molar mass of water?", "18.015", "18.02"),
     ],
