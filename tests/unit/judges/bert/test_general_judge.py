@@ -208,6 +208,9 @@ def test_a_formula_without_end_leaves_its_row_undecided(judge: BERTJudge) -> Non
         ("hydrochloric acid", "HCl", False),
         ("HCl", "hydrogen chloride", False),
         ("uranium-235", "²³⁵₉₂U", False),
+        # Or be spelled in another language.
+        ("Leo Tolstoy", "Lev Tolstoi", False),
+        ("Michelangelo", "Michel-Ange", False),
         ("uranium-235", "U-238", True),
         ("18.015", "28.02", True),
     ],
@@ -217,6 +220,14 @@ def test_a_refusal_that_the_words_contradict_is_not_certain(
 ) -> None:
     [label] = judge.judge([Row("0", 0, "m", "Which is it?", (reference,), candidate)])
     assert (label.verdict, label.certain) == ("incorrect", certain)
+
+
+def test_an_accepted_name_that_lacks_a_word_is_not_certain(judge: BERTJudge) -> None:
+    rows = [
+        Row("0", 0, "m", "Which team won?", ("Manchester United",), text) for text in ("Manchester City", "Manchester United won.")
+    ]
+    labels = judge.judge(rows)
+    assert [(label.verdict, label.certain) for label in labels] == [("correct", False), ("correct", True)]
 
 
 def test_the_documented_reasons_are_given(judge: BERTJudge) -> None:
