@@ -84,11 +84,16 @@ class RequestLimits(NamedTuple):
         return replace(reference, context=replace(reference.context, block=block))
 
     def check_use(self, judges: Sequence[JudgeReference]) -> None:
-        """Refuse the options where no judge asks a server."""
+        """Refuse the options where no judge asks a server, and a check where no judge stands before it."""
         used = [f"--{name.replace('_', '-')}" for name, value in self._asdict().items() if value not in (None, 0, False)]
         if used and not any(judge.is_served for judge in judges):
             raise InputError(
                 f"{used[0]}: is for a language model behind a server, such as --judge general+http://localhost:8080/v1"
+            )
+        if self.check and not any(judge.is_served and isinstance(judge, CascadeReference) for judge in judges):
+            raise InputError(
+                f"--check {self.check}: checks the certain verdicts of a judge before the language model, as in --judge "
+                "general+SERVER; a language model alone is asked about every answer, so leave it out"
             )
         if self.check_error and not self.check:
             raise InputError("--check-error: widens the accuracies that --check corrects; add --check 50")
@@ -134,7 +139,7 @@ def prepare_requests(
             on_progress=lambda rows: on_progress(0.0, rows),
         )
         _print_plan(cascade, plan, limits)
-        prepared.append(replace(cascade, bounds=plan.bounds))
+        prepared.append(replace(cascade, bounds=plan.bounds, share=sum(plan.requests) / max(plan.rows, 1)))
     return prepared
 
 

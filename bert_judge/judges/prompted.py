@@ -248,7 +248,10 @@ class PromptedJudge(ABC, Generic[Case]):
         return tokens, find_missing(requests)
 
     def _ask(self, cases: Sequence[Case]) -> list[Reply]:
-        """Return one reply per case; cases without a verdict are asked again, all together."""
+        """Return one reply per case; cases without a verdict are asked again, all together.
+
+        Replies to cases that have no verdict then either are not kept, so that the next call asks about them again.
+        """
         first_format, retry_format = self._reply_formats()
         replies = self._ask_once(cases, first_format)
         unread = [index for index, reply in enumerate(replies) if reply.reading.retry]
@@ -258,6 +261,8 @@ class PromptedJudge(ABC, Generic[Case]):
             reason = f"{replies[index].reading.reason}; asked again: {second.reading.reason}"
             completions = replies[index].completions + second.completions
             replies[index] = Reply(replace(second.reading, reason=reason), completions)
+        if failed := [cases[index] for index in unread if replies[index].reading.retry and hasattr(self.generator, "forget")]:
+            self.generator.forget([self._request(case, form) for case in failed for form in (first_format, retry_format)])
         return replies
 
     def _ask_once(self, cases: Sequence[Case], reply_format: ReplyFormat) -> list[Reply]:

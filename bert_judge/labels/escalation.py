@@ -58,10 +58,12 @@ class Escalation(NamedCascade):
 
     Attributes:
         bounds: the uncertain and the certain rows with lower random numbers are asked about; 1: all of them, 0: none.
+        share: expected share of the rows that it is asked about.
         records: of the rows of the present pass over a file.
     """
 
     bounds: tuple[float, float] = (1.0, 0.0)
+    share: float = 1.0
     records: list[RowRecord] = field(default_factory=list)
 
     @property
@@ -108,7 +110,9 @@ def judge_inputs(
     The judges before the last one keep their labels; the last one's generator keeps its replies.
     """
     first, *middle, _ = cascade.members
-    labels = judge_rows(first, inputs, store=store_of(first.name), on_progress=on_progress)
+    # A server alone: only the rows that it is asked about count.
+    report = on_progress if first.name else lambda rows: None
+    labels = judge_rows(first, inputs, store=store_of(first.name), on_progress=report)
     for row in _judged(inputs, labels):
         labels[row.position] = replace(row.label, decided_by=first.name or None)
     for member, confidence in zip(middle, cascade.confidences, strict=False):

@@ -77,6 +77,8 @@ def score_file(
     # Another state of the program may judge otherwise.
     judges = [with_program(judge) for judge in judges]
     escalations = [judge for judge in judges if isinstance(judge, Escalation)]
+    # The judges before a server have judged the rows when the requests were planned.
+    shares = sum(judge.share for judge in escalations) + len(judges) - len(escalations)
 
     def judged_chunks() -> Iterator[tuple[Chunk, list[ParsedRecord], list[list[Label | None]]]]:
         start = 0.0
@@ -85,7 +87,7 @@ def score_file(
         for number, chunk in enumerate(source.chunks(CHUNK_ROWS)):
             records = [parse_record(reader, record) for record in chunk.records]
             inputs = [record.input for record in records]
-            report = _ChunkProgress(on_progress, start, chunk.fraction_read, len(records) * len(judges))
+            report = _ChunkProgress(on_progress, start, chunk.fraction_read, len(records) * shares)
             yield chunk, records, [_judge_chunk(judge, inputs, store_of(work, number), report) for judge in judges]
             on_progress(start := chunk.fraction_read, 0)
 
@@ -136,11 +138,11 @@ class _ChunkProgress:
 
     Args:
         start, end: fractions of the file that are read before the chunk and with it.
-        rows: judged in the chunk, over all judges.
+        rows: expected to be judged in the chunk, over all judges.
     """
 
-    def __init__(self, on_progress: OnProgress, start: float, end: float, rows: int) -> None:
-        self._on_progress, self._start, self._end, self._rows, self._judged = on_progress, start, end, max(rows, 1), 0
+    def __init__(self, on_progress: OnProgress, start: float, end: float, rows: float) -> None:
+        self._on_progress, self._start, self._end, self._rows, self._judged = on_progress, start, end, max(rows, 1.0), 0
 
     def __call__(self, rows: int) -> None:
         self._judged += rows

@@ -1,13 +1,17 @@
 """Names of language models as judges: `http://HOST/v1`, `http://HOST/v1#MODEL`, or `openai:MODEL`."""
 
+import logging
 import re
 from collections.abc import Mapping
 from typing import Any
 
 from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.logs import log_once
+
+log = logging.getLogger(__name__)
 
 OPENAI = "openai:"
-_NAME = re.compile(r"(?P<url>https?:/+[^#\s]+)(?:#(?P<model>\S*))?")
+_NAME = re.compile(r"(?P<url>https?:/+[^#\s]+)(?:#(?P<model>.*))?")
 
 
 def is_server_name(name: str) -> bool:
@@ -40,4 +44,7 @@ def find_server_block(name: str) -> tuple[str, Mapping[str, Any]]:
     except ValueError:
         raise InputError(f"--judge {name}: not the address of a server, such as http://localhost:8080/v1#MODEL") from None
     found = find_model(block.base_url, block.api_key_env, block.model)
-    return short_name(short_model_name(found)), {"kind": "llm", "reasoning": False, "model": {**model, "model": found}}
+    plain = short_name(short_model_name(found))
+    if plain != short_model_name(found):
+        log_once(log, f"the model {found!r} is called {plain!r} here, since its name becomes that of columns and a folder")
+    return plain, {"kind": "llm", "reasoning": False, "model": {**model, "model": found}}

@@ -187,6 +187,22 @@ def load(folder: Path, keys: Set[str], is_valid: Callable[[Mapping[str, Any]], b
     return results
 
 
+def forget(folder: Path, keys: Set[str]) -> None:
+    """Remove the results with these keys from all shards, so that the next run computes them again."""
+    for path in folder.glob("[0-9a-f]*.parquet"):
+        try:
+            table = pq.read_table(path)
+        except (pa.ArrowInvalid, OSError):
+            # `load` has warned about it.
+            continue
+        others = [key not in keys for key in table["key"].to_pylist()]
+        if not any(others):
+            path.unlink()
+        elif not all(others):
+            with outputs.atomic(path) as temporary:
+                pq.write_table(table.filter(pa.array(others)), temporary)
+
+
 class Batch(NamedTuple):
     """Tables of one model whose answers one job generates, or that one job labels with a judge.
 

@@ -14,9 +14,10 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import MappingProxyType
 from typing import Any
 
 FAILURE = re.compile(r"fail:(\w+)\*(\d+)")
@@ -32,6 +33,8 @@ class ChatServer(ThreadingHTTPServer):
         delay: seconds before a response.
         dead: drop every connection.
         refuse: respond to every request with this failure.
+        refuse_headers, refuse_code: headers of that response, and code in its body.
+        lists: the list of models is served even then.
         reply: replaces parts of a response's message and choice.
         models: names in the list of models; None: there is no list.
         verdict: prompt → word that the model wants to reply; with it, a server restricts replies by the fields in `honours` only,
@@ -53,6 +56,9 @@ class ChatServer(ThreadingHTTPServer):
         self.delay = 0.0
         self.dead = False
         self.refuse = ""
+        self.refuse_headers: dict[str, str] = {"Retry-After": "0.01"}
+        self.refuse_code: str | None = None
+        self.lists = False
         self.reply: dict[str, Any] = {}
         self.models: list[str] | None = ["m"]
         self.verdict: Callable[[str], str] | None = None
@@ -113,7 +119,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.server.keys.append(self.headers["Authorization"])
-        if self.server.refuse or self.server.models is None:
+        if (self.server.refuse and not self.server.lists) or self.server.models is None:
             self.fail(self.server.refuse or "404")
         else:
             self.send(200, json.dumps({"object": "list", "data": [{"id": name} for name in self.server.models]}))
@@ -184,15 +190,23 @@ class Handler(BaseHTTPRequestHandler):
                 self.close_connection = True
             case _:
                 key = self.headers["Authorization"]
-                self.send(int(how), json.dumps({"error": {"message": f"refused {key}", "code": how}}), wait="0.01")
+                error = {"message": f"refused {key}", "code": self.server.refuse_code or how}
+                self.send(int(how), json.dumps({"error": error}), headers=self.server.refuse_headers)
 
-    def send(self, code: int, text: str, kind: str = "application/json", length: int | None = None, wait: str = "") -> None:
+    def send(
+        self,
+        code: int,
+        text: str,
+        kind: str = "application/json",
+        length: int | None = None,
+        headers: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         data = text.encode()
         self.send_response(code)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(length or len(data)))
-        if wait:
-            self.send_header("Retry-After", wait)
+        for name, value in headers.items():
+            self.send_header(name, value)
         self.end_headers()
         self.wfile.write(data)
 

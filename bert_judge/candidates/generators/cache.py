@@ -82,6 +82,11 @@ class CachedGenerator:
         stored = resume.load(self.folder, set(keys), self._is_of_model)
         return [key not in stored for key in keys]
 
+    def forget(self, requests: Sequence[Request]) -> None:
+        """Remove the completions of a server that are of no use: it may reply otherwise when it is asked again."""
+        if self.retry_errors:
+            resume.forget(self.folder, {self.key(request) for request in requests})
+
     def _recover_journals(self) -> None:
         """Save the completions of killed jobs as shards."""
         for journal in self.folder.glob(f"*{JOURNAL_SUFFIX}"):

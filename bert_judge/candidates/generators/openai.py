@@ -268,8 +268,8 @@ class OpenAIGenerator:
                 elif is_refusal and self.features.constraint != UNCONSTRAINED:
                     return None
                 else:
-                    url = self.settings["base_url"]
-                    raise InputError(f"models.{self.name}: {url}: {self._describe(error)}; check base_url and the server") from None
+                    where = f"models.{self.name}: {self.settings['base_url']}"
+                    raise InputError(f"{where}: {self._describe(error)}; {advise(error, 'base_url')}") from None
             else:
                 if not limit or completion.status != "truncated" or completion.text or not completion.reasoning:
                     return completion
@@ -299,6 +299,22 @@ class OpenAIGenerator:
         return (text.replace(self.key, "[key]") if self.key else text)[:MAX_REASON_LENGTH]
 
 
+def advise(error: Exception, address: str) -> str:
+    """Say what to do about a server that did not reply to a first request; `address`: what the user calls its address.
+
+    The client waits for up to the two minutes that Retry-After asks for, and does not retry after a longer time (openai 3.54).
+    """
+    if not isinstance(error, APIStatusError) or (error.status_code < 500 and error.status_code != 429):
+        return f"check {address} and the server"
+    if error.code == "insufficient_quota":
+        return "the quota of the key is spent: check plan and billing"
+    if error.status_code == 429:
+        header = error.response.headers.get("retry-after", "")
+        wait = f"in {header} seconds" if header.isdigit() else f"after {header}" if header else "later"
+        return f"the server limits the rate of requests: repeat the call {wait}, or set requests_per_minute in a configuration"
+    return "the server has failed: see its log, and repeat the call when it responds"
+
+
 def list_models(base_url: str, api_key_env: str, timeout: float = 20.0) -> list[str] | None:
     """Return the names of the models of a server; None if it has no list of them.
 
@@ -318,7 +334,7 @@ def list_models(base_url: str, api_key_env: str, timeout: float = 20.0) -> list[
             raise InputError(f"{base_url}: rejects the key ({error.status_code}); {fix}") from None
         if error.status_code in NO_LIST:
             return None
-        raise InputError(f"{base_url}: responds with status {error.status_code}; check the server") from None
+        raise InputError(f"{base_url}: responds with status {error.status_code}; {advise(error, 'the address')}") from None
     except (APIConnectionError, APITimeoutError) as error:
         raise InputError(f"{base_url}: no connection: {error.__cause__ or error}; check the address, and that it runs") from None
     except (ValueError, LookupError, TypeError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -181,6 +182,14 @@ def test_errors_of_the_second_judge_widen_the_corrected_accuracy(server: ChatSer
     assert "--check-error: is for a language model behind a server" in result.output
 
 
+def test_a_check_needs_a_judge_before_the_server(server: ChatServer) -> None:
+    write_answers()
+    result = run("--judge", f"{server.url}#m", "--check", "5")
+    assert result.exit_code == 1 and not server.seen and not Path("answers.scored.jsonl").exists()
+    assert "error: --check 5: checks the certain verdicts of a judge before the language model" in result.output
+    assert "a language model alone is asked about every answer, so leave it out" in result.output
+
+
 def test_a_rate_limit_loses_no_answer(server: ChatServer) -> None:
     """Status 429 with Retry-After, twice for every prompt, and too often for one."""
     write_answers()
@@ -216,6 +225,24 @@ def test_no_verdict_at_all_is_an_error(server: ChatServer) -> None:
     server.verdict, server.honours = (lambda prompt: "hello"), set()
     result = run("--judge", f"general+{server.url}#m")
     assert result.exit_code == 1 and "m gave no verdict on any of 6 answers: no verdict in the judge's reply" in result.output
+
+
+@pytest.mark.parametrize("spoiled", [6, 2])
+def test_replies_without_a_verdict_are_asked_for_again(server: ChatServer, spoiled: int) -> None:
+    """The server writes prose about some answers, and is set up correctly before the call is repeated."""
+    write_answers()
+    numbers = [str(n) for n in range(24, 24 + spoiled)]
+    server.honours = set()
+    server.verdict = lambda prompt: "Well, hard to say." if any(f"metal number {n}" in prompt for n in numbers) else "correct"
+    result = run("--judge", f"general+{server.url}#m")
+    assert result.exit_code == (spoiled == 6) and "no verdict in the judge's reply" in result.output
+    before = len(prompts(server))
+    assert before == 6 + spoiled
+    server.verdict = lambda prompt: "correct"
+    result = run("--judge", f"general+{server.url}#m", "--force")
+    assert result.exit_code == 0 and "general decided 24 answers, m 6" in result.output
+    assert len(prompts(server)) == before + spoiled
+    assert f"; {6 - spoiled} replies are stored" in result.output or spoiled == 6
 
 
 def test_a_context_that_is_too_small_loses_no_answer(server: ChatServer) -> None:
@@ -279,6 +306,36 @@ def test_a_server_alone(server: ChatServer) -> None:
     assert sorted(row["verdict"] for row in verdicts()) == ["correct"] * 4 + ["invalid"] * 6
 
 
+@pytest.mark.parametrize(("first", "asked"), [("", 4), ("general+", 2)])
+def test_progress_counts_the_answers_that_are_asked(
+    server: ChatServer, monkeypatch: pytest.MonkeyPatch, first: str, asked: int
+) -> None:
+    calls: list[list[tuple[float, int]]] = []
+
+    @contextmanager
+    def record(unit: str) -> Iterator[Any]:
+        calls.append([])
+        yield lambda fraction, rows: calls[-1].append((fraction, rows))
+
+    monkeypatch.setattr("bert_judge.cli.score.progress", record)
+    write_answers(10, unsure=2)
+    assert run("--judge", f"{first}{server.url}#m", "--max-rows", "4").exit_code == 0
+    planning, judging = calls
+    assert sum(rows for _, rows in planning) == (10 if first else 0)
+    # The bar is full with the last answer that is asked.
+    assert judging == [(1.0, asked), (1.0, 0)]
+
+
+def test_a_name_that_is_changed_is_announced(server: ChatServer, caplog: pytest.LogCaptureFixture) -> None:
+    server.models = ["My Model", "org/plain-7b"]
+    [judge] = judge_loading.find_judges([f"{server.url}#My Model"])
+    assert judge.name == "My-Model" and judge.context.block["model"]["model"] == "My Model"
+    assert "the model 'My Model' is called 'My-Model' here" in caplog.text
+    caplog.clear()
+    [judge] = judge_loading.find_judges([f"{server.url}#plain-7b"])
+    assert judge.name == "plain-7b" and not caplog.text
+
+
 def test_a_server_that_dies_leaves_the_first_verdicts(server: ChatServer) -> None:
     write_answers()
     answered: list[str] = []
@@ -316,6 +373,35 @@ def test_a_wrong_server_ends_the_call_before_any_row(server: ChatServer, name: s
     assert result.exit_code == 1
     assert problem in result.output
     assert not prompts(server) and not Path("answers.scored.jsonl").exists()
+
+
+@pytest.mark.parametrize("lists", [True, False])
+@pytest.mark.parametrize(
+    ("status", "headers", "advice"),
+    [
+        ("429", {"Retry-After": "300"}, "the server limits the rate of requests: repeat the call in 300 seconds"),
+        ("429", {"Retry-After": "Wed, 21 Oct 2099 07:28:00 GMT"}, "repeat the call after Wed, 21 Oct 2099 07:28:00 GMT"),
+        ("429", {}, "repeat the call later, or set requests_per_minute in a configuration"),
+        ("503", {}, "the server has failed: see its log, and repeat the call when it responds"),
+    ],
+)
+def test_a_server_that_is_busy_or_fails(
+    server: ChatServer, lists: bool, status: str, headers: dict[str, str], advice: str
+) -> None:
+    """In the list of models, and in the first question; the address is right."""
+    write_answers()
+    server.refuse, server.refuse_headers, server.lists = status, headers, lists
+    result = run("--judge", f"general+{server.url}#m")
+    assert result.exit_code == 1 and advice in result.output and status in result.output
+    assert "check base_url" not in result.output and "check the address" not in result.output
+    # A longer time than two minutes is not waited for.
+    assert (len(server.keys) == 1 + lists) == ("Retry-After" in headers)
+
+
+def test_a_spent_quota(server: ChatServer) -> None:
+    write_answers()
+    server.refuse, server.refuse_code, server.lists = "429", "insufficient_quota", True
+    assert "the quota of the key is spent: check plan and billing" in run("--judge", f"general+{server.url}#m").output
 
 
 def test_nobody_listens() -> None:
