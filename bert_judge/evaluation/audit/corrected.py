@@ -165,6 +165,8 @@ def compare_models(
     names = [str(rows[MODEL].iloc[0]) for rows in (first, second)]
     estimates = [estimate_methods(rows, judge, sampling_judge) if len(rows) else dict.fromkeys(METHODS) for rows in shared]
     num_labels = min(int((rows[LABEL] >= 0).sum()) for rows in shared)
+    # What people could not decide has no label, and gets none.
+    max_labels = min(int(rows[LABEL].notna().sum()) for rows in shared)
     counts = {"n": len(shared[0]), "questions": shared[0]["sample_id"].nunique(), "labels": num_labels}
     alpha = (1 - CONFIDENCE) / num_pairs
     bounds, values = _difference_sequence(shared[0], shared[1], judge, alpha)
@@ -178,7 +180,9 @@ def compare_models(
         sequence = {"sequence_low": low, "sequence_high": high} if method == "ppi" else NO_SEQUENCE
         interval = ppi.interval_of(difference)
         forecast = (
-            _forecast(interval.value, low=low, values=values, answers=counts["n"], alpha=alpha) if method == "ppi" else NO_FORECAST
+            _forecast(interval.value, low=low, values=values, max_labels=max_labels, alpha=alpha)
+            if method == "ppi"
+            else NO_FORECAST
         )
         compared[method] = {
             "model": names[swapped],
@@ -207,22 +211,24 @@ def _difference_sequence(
     return (float(low[-1]), float(high[-1])), values
 
 
-def _forecast(difference: float, *, low: float, values: NDArray[np.float64], answers: int, alpha: float) -> dict[str, Any]:
+def _forecast(difference: float, *, low: float, values: NDArray[np.float64], max_labels: int, alpha: float) -> dict[str, Any]:
     """Return whether the labels settle a difference of at least 0, and how many more per model are expected to.
 
     Args:
         low: lower end of its confidence sequence.
         values, alpha: see `_difference_sequence`.
-        answers: answers that both models gave.
+        max_labels: labels per model that the answers can have, on which both models can be compared.
     """
     if math.isnan(difference) or math.isnan(low):
         return {"state": "unknown", "labels_needed": None}
     if low > 0:
         return {"state": "settled", "labels_needed": 0}
+    if len(values) == max_labels:
+        return {"state": "tie", "labels_needed": None}
     if len(values) < MIN_FORECAST_LABELS:
         return {"state": "open", "labels_needed": None}
-    needed = ppi.expected_labels(values, difference, alpha) if difference else answers + 1
-    if needed > answers:
+    needed = ppi.expected_labels(values, difference, alpha) if difference else math.inf
+    if needed > max_labels:
         return {"state": "tie", "labels_needed": None}
     return {"state": "open", "labels_needed": max(needed - len(values), 1)}
 
@@ -248,9 +254,13 @@ def _next_step(row: Mapping[Any, Any]) -> str:
     pair = f"{row['model']} > {row['other']}"
     if row["state"] == "settled":
         return f"{pair} is settled: stop."
+    if row["state"] == "tie" and row["labels"] >= row["n"]:
+        return f"{pair}: all {row['n']:,} answers are labelled, and too few to settle it; use more questions."
     if row["state"] == "tie":
         return f"{pair}: labels on all {row['n']:,} answers are not expected to settle it; use more questions."
     if pd.isna(row["labels_needed"]):
         return f"{pair}: too few labels to tell how many more it takes."
     significant = ", which is significant if the number of labels was fixed in advance" if row["significant"] else ""
-    return f"{int(row['labels_needed']):,} more labels per model are expected to settle {pair}{significant}."
+    count = int(row["labels_needed"])
+    labels = "1 more label per model is" if count == 1 else f"{count:,} more labels per model are"
+    return f"{labels} expected to settle {pair}{significant}."

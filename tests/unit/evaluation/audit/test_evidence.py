@@ -124,6 +124,26 @@ def test_forecast_of_labels():
     ]
 
 
+@pytest.mark.parametrize(("questions", "unclear"), [(6, 0), (12, 0), (60, 0), (60, 1)])
+def test_no_more_labels_are_asked_for_where_every_answer_has_one(questions, unclear):
+    """Small differences on few answers, all labelled; with an answer that people cannot decide, too."""
+    frame = answers({"a": 0.75, "b": 0.65}, questions, questions, quality=0.85)
+    frame.loc[frame.index[:unclear], LABEL] = np.nan
+    table = corrected.corrected_pairs_table(frame, SPEC)
+    [row] = table[table["method"] == "ppi"].to_dict("records")
+    assert row["state"] == "tie" and pd.isna(row["labels_needed"]) and row["sequence_low"] < 0
+    [sentence] = corrected.next_steps(table)
+    sure = f"all {questions} answers are labelled, and too few to settle it; use more questions."
+    asked = f"labels on all {questions} answers are not expected to settle it; use more questions."
+    assert sentence == f"{row['model']} > {row['other']}: {asked if unclear else sure}"
+
+
+@pytest.mark.parametrize(("count", "labels"), [(1, "1 more label per model is"), (2, "2 more labels per model are")])
+def test_number_of_labels_in_words(count, labels):
+    row = {"method": "ppi", "model": "a", "other": "b", "state": "open", "labels_needed": count, "significant": False}
+    assert corrected.next_steps(pd.DataFrame([row])) == [f"{labels} expected to settle a > b."]
+
+
 def test_models_without_a_shared_question_are_not_compared():
     frame = answers({"a": 0.75, "b": 0.65}, 200, 60)
     frame.loc[frame[MODEL] == "b", "sample_id"] = "other " + frame["sample_id"].astype(str)
