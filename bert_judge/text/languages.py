@@ -16,11 +16,14 @@ UNREAD = "that the encoder cannot read, so exact comparison decided"
 UNFAMILIAR_FLAGS = {UNKNOWN_SCRIPT: "unknown_script", UNKNOWN_LANGUAGE: "unknown_language", UNREAD: "unread"}
 # Longer texts are recognised by their beginning.
 MAX_CHARACTERS = 2_000
-# Frequent words of another language, and different ones in a text without a word of a known one.
-MIN_WORDS, MIN_WORDS_ALONE = 3, 2
+# Frequent words of another language in a text, and different ones among them.
+MIN_WORDS, MIN_DISTINCT = 3, 2
 # Languages in another script than the Latin one, and the first word of its characters' names in Unicode.
 SCRIPTS = {"zh": "CJK"}
 _WORD = re.compile(r"[^\W\d_]+")
+_OPERATORS = tuple("=+*/\\^<>≤≥≈×÷_$|")
+_BEFORE_SENTENCES = tuple(".!?¿¡:…\"“„«»([*#-–—'’‘")
+_FORMULA = re.compile(r"\$[^$]*\$|\\[A-Za-z]+")
 # An exponent or an index is no letter.
 _LETTER = r"[^\W\d_²³¹⁰-ₜ]"
 _SYMBOL = re.compile(rf"(?<!{_LETTER})[Α-Ωα-ω](?!{_LETTER})")
@@ -49,15 +52,30 @@ def unfamiliar_row(question: str, references: Sequence[str], candidate: str, lan
 def _unfamiliar_text(text: str, languages: Sequence[str]) -> str | None:
     if _is_unknown_script(text, _known_scripts(languages)):
         return UNKNOWN_SCRIPT
-    languages_of_words = [(word, _languages_by_word().get(word.lower(), frozenset())) for word in _WORD.findall(text)]
-    familiar = sum(not names.isdisjoint(languages) for _, names in languages_of_words)
-    unfamiliar = [(word, names) for word, names in languages_of_words if names.isdisjoint(languages)]
+    matches = [(match, _languages_by_word().get(match[0].lower(), frozenset())) for match in _WORD.finditer(text)]
+    familiar = sum(not names.isdisjoint(languages) for _, names in matches)
+    candidates = [(match, names) for match, names in matches if names.isdisjoint(languages) and (names or not match[0].isascii())]
+    unfamiliar = [(match[0], names) for match, names in candidates if not _is_symbol(match)]
+    marked = [word for word, names in unfamiliar if not names and _has_marks(word)] if set(languages) == {"en"} else []
     counts = Counter(name for _, names in unfamiliar for name in names)
     distinct = Counter(name for _, name in {(word.lower(), name) for word, names in unfamiliar for name in names})
-    num_marked = sum(not names and _has_marks(word) for word, names in unfamiliar) if set(languages) == {"en"} else 0
-    count, num_distinct = (max(values.values(), default=0) + num_marked for values in (counts, distinct))
-    is_other = (count >= MIN_WORDS and count > 2 * familiar) or (num_distinct >= MIN_WORDS_ALONE and not familiar)
-    return UNKNOWN_LANGUAGE if is_other else None
+    count, num_distinct = (max(values.values(), default=0) for values in (counts, distinct))
+    # One word, however often, may be an English one, such as "war", or a loan, such as "jalapeño".
+    if (num_distinct + len(marked) if num_distinct else len(set(marked))) < MIN_DISTINCT:
+        return None
+    count += len(marked)
+    return UNKNOWN_LANGUAGE if not familiar or (count >= MIN_WORDS and count > 2 * familiar) else None
+
+
+def _is_symbol(match: re.Match[str]) -> bool:
+    """Return whether a word is a symbol, an abbreviation or a name: KE and mv of "KE = 1/2 mv^2", Na, AI, the Kim of "with Kim"."""
+    text, word, start, end = match.string, match[0], match.start(), match.end()
+    before, after = text[max(0, start - 3) : start], text[end : end + 2]
+    in_formula = before.rstrip().endswith(_OPERATORS) or after.lstrip().startswith(_OPERATORS)
+    if in_formula or before[-1:].isdigit() or after[:1].isdigit() or (word.isupper() and not text.isupper()):
+        return True
+    begins = not before or "\n" in before or before.rstrip().endswith(_BEFORE_SENTENCES)
+    return word[0].isupper() and not begins and not text.isupper()
 
 
 def _has_marks(word: str) -> bool:
@@ -71,10 +89,11 @@ def _known_scripts(languages: Sequence[str]) -> frozenset[str]:
 
 
 def _is_unknown_script(text: str, scripts: Collection[str]) -> bool:
-    """Return whether most letters are of another script. Greek letters that stand alone are symbols."""
+    """Return whether most letters outside formulas are of another script. Greek letters that stand alone are symbols."""
     if text.isascii():
         return False
-    is_known = Counter(_script(character) in scripts for character in _SYMBOL.sub("", text) if character.isalpha())
+    prose = _SYMBOL.sub("", _FORMULA.sub("", text))
+    is_known = Counter(_script(character) in scripts for character in prose if character.isalpha())
     return is_known[False] > is_known[True]
 
 

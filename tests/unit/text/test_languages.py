@@ -47,6 +47,61 @@ def test_text_is_familiar(text: str, expected: str | None) -> None:
     assert unfamiliar_text(text, ["en"]) == expected
 
 
+@pytest.mark.parametrize(
+    ("question", "reference", "answer"),
+    [
+        # Symbols, formulas and code are no words.
+        ("Formula?", "KE = 1/2 mv^2", "KE = 1/2 mv^2, KE = p^2/2m"),
+        ("Slope and intercept?", "y = mx + c", "y = m x + c"),
+        ("Salts?", "Na, Si, Ni", "Na, Si, Cu"),
+        ("Reaction?", "Na + Cl → NaCl", "2 Na + Cl2 → 2 NaCl"),
+        ("Derivative?", "sinh x", "sinh(x) = cosh x, sinh"),
+        ("Ohm?", "V = IR", "V = I R"),
+        ("Code?", "import os", "import os, sys; os.path"),
+        ("Site?", "com", "www.example.com, foo.com"),
+        # Abbreviations and names are none of another language.
+        ("AI stands?", "artificial intelligence", "AI: artificial intelligence; AI"),
+        ("Leader?", "Kim Jong Un", "Kim Jong Un, son of Kim Jong Il"),
+        ("Painter?", "Vincent van Gogh", "Van Gogh, Vincent van Gogh"),
+        ("City?", "Los Angeles", "Los Angeles, El Paso, Las Vegas"),
+        ("Film?", "Die Hard", "Die Hard, Die Hard 2"),
+        ("Movement?", "Sturm und Drang", "Sturm und Drang"),
+        # One word, however often.
+        ("Which war ended slavery?", "Civil War", "civil war"),
+        ("War?", "the war", "World war one, a war"),
+        ("Era before?", "Jurassic era", "era: Jurassic"),
+        ("Already seen?", "déjà vu", "déjà vu"),
+        ("Dish?", "jalapeño", "jalapeño poppers, jalapeño"),
+    ],
+)
+def test_short_english_rows_are_familiar(question: str, reference: str, answer: str) -> None:
+    assert unfamiliar_row(question, (reference,), answer, ["en"]) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "reference", "answer"),
+    [
+        ("Wer war Kant?", "Ein Philosoph", "Er war ein Philosoph."),
+        ("Hauptstadt?", "Paris", "Das ist Paris."),
+        ("Qui est Kant ?", "un philosophe", "C'est un philosophe."),
+        ("¿Quién fue Kant?", "un filósofo", "Fue un filósofo."),
+        ("QUIÉN FUE KANT", "UN FILÓSOFO", "FUE UN FILÓSOFO DEL NORTE"),
+        ("Kdo byl Kant?", "filozof", "Byl filozof."),
+        ("Siapa Kant?", "seorang filsuf", "Dia adalah filsuf."),
+        ("Onko tämä normaalia?", "ihan normaalia", "Onko tämä ihan normaalia?"),
+        ("Wann zog er um?", "1887", "1876 zog er nach Texas, und 1887 nach San Diego."),
+    ],
+)
+def test_short_rows_of_other_languages_are_not(question: str, reference: str, answer: str) -> None:
+    assert unfamiliar_row(question, (reference,), answer, ["en"]) == UNKNOWN_LANGUAGE
+
+
+def test_formulas_hide_no_other_script() -> None:
+    text = r"函数 $f(x)=\ln(a-x)+\frac{1}{x}$ 的极值点, $y=x f(x)$, $\sin \theta + \cos \theta$"
+    assert unfamiliar_text(text, ["en"]) == UNKNOWN_SCRIPT
+    assert unfamiliar_text(r"The function $\alpha\beta\gamma\delta = x$", ["en"]) is None
+
+
 def test_unknown_training_languages_flag_nothing() -> None:
     assert unfamiliar_text("日本の首都はどこですか？", []) is None
 
