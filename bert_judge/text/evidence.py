@@ -1,9 +1,9 @@
-"""What a person can check a verdict by: the words of a reference that an answer has and lacks, and its closest sentence."""
+"""What a person can check a verdict by: words and signs of a reference that an answer has and lacks, and its closest sentence."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from bert_judge.text.extraction import extract_final_answer
 from bert_judge.text.latex import boxed
@@ -15,6 +15,26 @@ MAX_QUOTED, MAX_LISTED, MAX_READ = 80, 6, 4_000
 _WORD = re.compile(r"\w+")
 # Texts with several spellings (1,000 and 1000, five and 5, Zürich and Zurich), and marks, which are no words.
 _VARIABLE = re.compile(r"\d|[^\x00-\x7f]|^\W*\Z")
+# Signs that make another formula, quantity or name. Hyphens, dashes, bullets, emphasis and Markdown's quotations are none.
+_LETTER = r"\b[^\W\d_]"
+_OPERAND = rf"(?:\d|{_LETTER}\b|[()])"
+_SIGN = re.compile(
+    rf"""
+    (?!^>\s?[^\W\d_]+\ ?[^\W\d_])[+=<>^±×÷·∘¬≠≈≡≤≥≪≫∈∉⊂⊆∪∩∧∨→←↔⇒⇔√∞−]  # x + 1, x ≤ 3, C++, A → B
+    | (?<![^\s(\[{{=+*/^<>,])[-–](?=\d|{_LETTER}\b)                  # -5, (-x)
+    | (?<=\w\ )[-–*/](?=\ (?:\d|{_LETTER}\b|\())                     # x - 1
+    | (?:(?<=[\d)])|(?<={_LETTER}))[*/](?={_OPERAND})                 # 3/4, m/a
+    | (?:(?<=\b[A-Z])|(?<=\b[A-Z][a-z]))-(?!\w)                     # blood type A-, Na-
+    | (?<={_LETTER})[\#!](?!\w)                                      # C#, n!
+    | (?:(?<=[^\w'‘"“][^\W\d_])|(?<=^[^\W\d_]))['′]+(?!\w)          # f'
+    | (?<=\d)\s?[%‰°€£¥] | [€£¥](?=\s?\d) | \$(?=\s?\d)(?![^$]*\$) # 10%, $5, but not the formula $5x$
+    """,
+    re.VERBOSE | re.MULTILINE,
+)
+_SPELLINGS = str.maketrans({"−": "-", "–": "-", "×": "*", "·": "*", "÷": "/", "′": "'"})
+# [0, 1) and (0, 1]
+_BOUND = r"[-−+]?(?:\d+(?:\.\d+)?|[^\W\d_]|∞)"
+_INTERVAL = re.compile(rf"([\[(])\s*{_BOUND}\s*[,;]\s*{_BOUND}\s*([\])])")
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 
 
@@ -49,14 +69,14 @@ def describe_words(question: str, references: Sequence[str], candidate: str) -> 
     # Normalisation of long answers takes most of the time, so only where it matters.
     forms = (form for reference in references for form in (reference, normalize(reference)))
     split = normalize_words if any(map(_VARIABLE.search, forms)) else _split
-    answer = _drop_function_words(split(text))
-    answer_stems = stem_words(answer)
-    stems = set(answer_stems)
-    by_reference = [_drop_function_words(split(reference)) for reference in references]
-    present_words = [[word for word, stem in zip(words, stem_words(words), strict=True) if stem in stems] for words in by_reference]
-    best = max(range(len(references)), key=lambda index: len(present_words[index]) / max(1, len(by_reference[index])))
-    words, present = by_reference[best], present_words[best]
-    parts = [f"{compare_words(words, present)} of {quote(references[best])}"]
+    answer = _terms(text, split)
+    by_reference = [_terms(reference, split) for reference in references]
+    best = max(
+        range(len(references)), key=lambda index: len(by_reference[index].keys() & answer) / max(1, len(by_reference[index]))
+    )
+    terms = by_reference[best]
+    present = [word for term, word in terms.items() if term in answer]
+    parts = [f"{compare_words([*terms.values()], present)} of {quote(references[best])}"]
     stated = extract_final_answer(text) or boxed(text)
     if stated and stated.strip() != text.strip():
         parts.insert(0, f"states {quote(stated)}")
@@ -64,10 +84,24 @@ def describe_words(question: str, references: Sequence[str], candidate: str) -> 
     if present and len(sentences) > 1:
         closest = max(sentences, key=lambda sentence: sum(word in sentence.casefold() for word in present))
         parts.append(f"closest sentence {quote(closest)}")
-    known = {*stem_words(words), *stem_words(split(question))}
-    added = {stem: word for stem, word in zip(reversed(answer_stems), reversed(answer), strict=True) if stem not in known}
-    parts.append(f"adds {_list([*reversed(added.values())])}" if added else "adds no word")
+    known = terms.keys() | _terms(question, split, keep_all=True).keys()
+    added = [word for term, word in answer.items() if term not in known]
+    parts.append(f"adds {_list(added)}" if added else "adds no word")
     return "; ".join([*parts, f"only the first {MAX_READ:,} characters were compared"] if len(candidate) > MAX_READ else parts)
+
+
+def _find_signs(text: str) -> list[str]:
+    """Return the signs of formulas, quantities and names that stand outside words, in order: + and = of "x + 1 = 2"."""
+    signs = [match[0].strip().translate(_SPELLINGS) for match in _SIGN.finditer(text)]
+    return [*signs, *(f"{match[1]}…{match[2]}" for match in _INTERVAL.finditer(text))]
+
+
+def _terms(text: str, split: Callable[[str], list[str]], *, keep_all: bool = False) -> dict[str, str]:
+    """Return stem → word of the words that carry meaning, unless `keep_all`, and the signs that are in none of them."""
+    words = split(text) if keep_all else _drop_function_words(split(text))
+    terms = dict(zip(reversed(stem_words(words)), reversed(words), strict=True))
+    signs = [sign for sign in _find_signs(text) if not any(sign in word for word in words)]
+    return dict(reversed(terms.items())) | {sign: sign for sign in signs}
 
 
 def _split(text: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bert_judge.text.evidence import compare_words, describe_words, format_share, quote
+from bert_judge.text.evidence import _find_signs, compare_words, describe_words, format_share, quote
 
 
 @pytest.mark.parametrize(
@@ -34,10 +34,35 @@ from bert_judge.text.evidence import compare_words, describe_words, format_share
         ("Which preposition?", ["of"], "It is of.", 'has all words of "of"; adds it, is'),
         ("?", ["?"], "…", 'has no word of "?"; adds ...'),
         ("?", [""], "", 'has no word of ""; adds no word'),
+        # Signs that make another formula, quantity or name are named as words are.
+        ("?", ["x + 1"], "x − 1", 'has x, 1; lacks + of "x + 1"; adds -'),
+        ("?", ["x+1"], "x-1", 'has x, 1; lacks + of "x+1"; adds no word'),
+        ("?", ["b < c"], "b > c", 'has b, c; lacks < of "b < c"; adds >'),
+        ("?", ["x ≥ 3"], "It is x ≤ 3.", 'has x, 3; lacks ≥ of "x ≥ 3"; adds ≤'),
+        ("?", ["A ∪ B"], "A ∩ B", 'has b; lacks ∪ of "A ∪ B"; adds ∩'),
+        ("?", ["x^2"], "x*2", 'has x, 2; lacks ^ of "x^2"; adds *'),
+        ("?", ["x × 2"], "x * 2", 'has all words of "x × 2"; adds no word'),
+        ("?", ["-x"], "x", 'has x; lacks - of "-x"; adds no word'),
+        ("?", ["f'(x)"], "f(x)", """has f, x; lacks ' of "f'(x)"; adds no word"""),
+        ("?", ["blood type A+"], "blood type A-", 'has blood, type; lacks + of "blood type A+"; adds -'),
+        ("Which language?", ["C"], "C++", 'has all words of "C"; adds +'),
+        ("?", ["10%"], "10", 'has 10; lacks % of "10%"; adds no word'),
+        ("?", ["[0, 1)"], "(0, 1)", 'has 0, 1; lacks […) of "[0, 1)"; adds (…)'),
+        ("Is x = 2?", ["x = 3"], "x = 2", 'has x, =; lacks 3 of "x = 3"; adds no word'),
     ],
 )  # fmt: skip
 def test_descriptions(question: str, references: list[str], candidate: str, description: str) -> None:
     assert describe_words(question, references, candidate) == description
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["well-known", "1914-1918", "5–7", "Paris - the capital", "- one\n- two", "**big** and *small*", "and/or", "U-235",
+     "2020-05-01", "I'm", "option 'b'", "It is 5!", "> a quotation", "> quoted",
+     "# Heading", "$5x$", "a 5-year-old", "co- and post-war", "(Paris, France)"],
+)  # fmt: skip
+def test_punctuation_is_no_sign(text: str) -> None:
+    assert _find_signs(text) == []
 
 
 def test_a_long_answer_says_how_much_was_compared() -> None:
