@@ -52,6 +52,7 @@ _EXTRACTORS: Mapping[str, Callable[[str], str | None]] = {
 # "42 (confidence 80%)", but not "5 (mod 7)".
 _REMARK = re.compile(r"(?<=\S)\s+\((?!mod\b|base\b)[a-z]{3,}\s[^()]*\)\Z", re.IGNORECASE)
 # The end of a sentence, but not of 0.333...
+_NUMBER = re.compile(r"[-−+]?\d[\d.,]*")
 _FULL_STOP = re.compile(r"(?<!\.)\.\Z")
 # One of two names may have it: a middle initial, or a hyphen (Spider-Man, e-mail, COVID-19, F-16), which is no minus there.
 _OPTIONAL = re.compile(
@@ -347,9 +348,13 @@ class LexicalJudge:
             return decided(1.0, reason="math_verify: the answers of all references", raw=text[:MAX_RAW])
         if extractor in ("last_number", "full_text"):
             # Without a marker: the text itself if it is a formula, else its last list or formula, and only then its last number.
-            if extractor == "last_number":
-                answer = extraction.extract_last_number(remove_asides(text)) or text
-            answer = _FULL_STOP.sub("", text.strip()) if is_formula(unwrap(text)) else find_expression(text, references) or answer
+            if is_formula(unwrap(text)):
+                answer, extractor = _FULL_STOP.sub("", text.strip()), "full_text"
+            elif expression := find_expression(text, references):
+                answer, extractor = expression, "last_number" if _NUMBER.fullmatch(expression) else "last_formula"
+            elif extractor == "last_number":
+                number = extraction.extract_last_number(remove_asides(text))
+                answer, extractor = (number, extractor) if number else (text, "full_text")
         elif extractor == "boxed" and "final_answer" in self.settings.extract:
             # A box of an intermediate result, and an answer stated after it.
             later = extraction.extract_final_answer(text[find_boxes(text)[-1].end :])

@@ -198,6 +198,11 @@ def test_invalid_labels_have_a_reason() -> None:
         (RECALL, ["running dogs"], "a dog runs", 'rouge_l_recall .5 ≥ .5: has all words of "running dogs"; words of the answer: 2'),
         (MATH, ["x^2+x"], "\\boxed{x(x-1)}", 'math_verify: boxed "x(x-1)" ≠ "x^2+x"'),
         (MATH, ["x^2+x"], "\\boxed{x(x+1)}", 'math_verify: boxed "x(x+1)" = "x^2+x", by Math-Verify'),
+        # What was compared is called what it is.
+        (MATH, ["{1,2}"], "The solutions are {1,2}.", 'math_verify: last formula "{1,2}" = "{1,2}"'),
+        (MATH, ["(1,2)"], "The point is (1, 2).", 'math_verify: last formula "(1, 2)" = "(1,2)"'),
+        (MATH, ["5"], "So we get 3 and then 5 of them.", 'math_verify: last number "5" = "5"'),
+        (MATH, ["1, 2"], "x = 1, 2", 'math_verify: "x = 1, 2" = "1, 2", by Math-Verify'),
         (MATH, ["12"], "So 13.", "number: another number: 13 ≠ 12"),
         (
             MATH,
