@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from rich.table import Table
 
 from bert_judge import tables
 from bert_judge.cli.terminal import console, format_interval, format_number, format_percent
-from bert_judge.report.format import models_by_judge, pivot_models
+from bert_judge.report.format import leading_judge, models_by_judge, pivot_models
 from bert_judge.runtime.errors import InputError, suggest
 
 Row = Mapping[Any, Any]
@@ -36,14 +36,18 @@ def print_standings(path: str | Path, task: str | None = None, judges: Sequence[
             f"{path}: no such file; run a configuration first (bert-judge run), or name the standings.parquet of a run"
         )
     standings = _select_judges(tables.read(path, tables.STANDINGS), path, judges)
-    gold = json.loads(tables.provenance(path).get("spec", "{}")).get("gold")
+    spec = json.loads(tables.provenance(path).get("spec", "{}"))
+    gold, trained = spec.get("gold"), spec.get("trained", ())
     if standings.empty:
         screen.print(f"{path}: no answers were scored")
+    names = list(dict.fromkeys(standings["judge"]))
+    order = f"; models in the order of {leading_judge(names, gold, trained)}" if len(names) > 1 and gold not in names else ""
     for name, group in _select_tables(standings, path, task):
-        _print(screen, f"{name}: accuracy in %, with its 95% interval", _by_model_and_judge(group, gold, _accuracy_cell))
+        title = f"{name}: accuracy in %, with its 95% interval{order}"
+        _print(screen, title, _by_model_and_judge(group, gold, trained, _accuracy_cell))
         if (group["attempted"] < 1).any():
-            title = f"{name}: attempted answers, accuracy among them, and F-score, in %"
-            _print(screen, title, _by_model_and_judge(group, gold, _attempts_cell))
+            title = f"{name}: attempted answers, accuracy among them, and F-score, in %{order}"
+            _print(screen, title, _by_model_and_judge(group, gold, trained, _attempts_cell))
     if (standings["invalid"] > 0).any():
         screen.print("invalid verdicts count as incorrect; bert-judge standings --format csv adds the accuracy without them")
     for line in _describe_ranges(standings):
@@ -93,11 +97,14 @@ def _select_tables(standings: pd.DataFrame, path: Path, task: str | None) -> lis
     return [("All tasks", pooled), *(per_task if len(tasks) <= MAX_TASK_TABLES else [])]
 
 
-def _by_model_and_judge(group: pd.DataFrame, gold: str | None, cell: Callable[[Any], str]) -> pd.DataFrame:
+def _by_model_and_judge(
+    group: pd.DataFrame, gold: str | None, trained: Collection[str], cell: Callable[[Any], str]
+) -> pd.DataFrame:
     """Return a table with one row per model, best first, its number of answers, and one column per judge, gold first."""
     judges = list(dict.fromkeys(group["judge"]))
     best_first = group.sort_values(["accuracy", "model"], ascending=[False, True])
-    table = models_by_judge(best_first.sort_values("judge", key=lambda names: names.map(judges.index), kind="stable"), gold, cell)
+    by_judge = best_first.sort_values("judge", key=lambda names: names.map(judges.index), kind="stable")
+    table = models_by_judge(by_judge, gold, cell, trained)
     table.insert(1, "answers", table["model"].map(group.groupby("model")["n"].last()).astype(str))
     return table.rename(columns={gold: f"{gold} (gold)"})
 

@@ -42,7 +42,8 @@ def export_standings(path: str | Path, form: str, task: str | None = None) -> st
     else:
         rows = standings if form == "csv" else standings[standings["level"] == "all"]
     if form != "csv":
-        rows = models_by_judge(rows, json.loads(tables.provenance(path).get("spec", "{}")).get("gold"), _accuracy_cell)
+        spec = json.loads(tables.provenance(path).get("spec", "{}"))
+        rows = models_by_judge(rows, spec.get("gold"), _accuracy_cell, spec.get("trained", ()))
     return format_table(rows, form)
 
 

@@ -4,7 +4,7 @@ import base64
 import hashlib
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -174,8 +174,16 @@ def estimate_cell(value: Any, low: Any, high: Any) -> str:
     return f"{percent_number(value)} [{percent_number(low)}, {percent_number(high)}]" if is_known(value) else MISSING
 
 
-def models_by_judge(rows: pd.DataFrame, gold: str | None, cell: Callable[[Any], str]) -> pd.DataFrame:
-    """Arrange rows as one row per model, in their order under the first judge, and one column per judge, gold first."""
+def leading_judge(judges: Sequence[str], gold: str | None, trained: Collection[str]) -> str | None:
+    """Return the judge whose accuracies order the models: gold, else the first trained one, else the first; None of none."""
+    return gold if gold in judges else next((judge for judge in judges if judge in trained), next(iter(judges), None))
+
+
+def models_by_judge(
+    rows: pd.DataFrame, gold: str | None, cell: Callable[[Any], str], trained: Collection[str] = ()
+) -> pd.DataFrame:
+    """Arrange rows as one row per model, in their order under the leading judge, and one column per judge, gold first."""
     judges = sorted(dict.fromkeys(rows["judge"]), key=lambda judge: judge != gold)
-    ordered = rows.sort_values("judge", key=lambda column: column.map(judges.index), kind="stable")
+    lead = leading_judge(judges, gold, trained)
+    ordered = rows.sort_values("judge", key=lambda names: names != lead, kind="stable")
     return pivot_models(rows, models=list(dict.fromkeys(ordered["model"])), column="judge", names=judges, cell=cell)

@@ -16,6 +16,7 @@ from rich.console import Console
 from bert_judge import __version__, tables
 from bert_judge.cli import COMMANDS
 from bert_judge.cli.standings_tables import print_standings
+from bert_judge.report.exports import export_standings
 
 SPEC = {"judges": ["exact", "bert", "human"], "gold": "human"}
 
@@ -55,10 +56,10 @@ ROWS = [
 ]
 
 
-def write_standings(folder: Path, rows: list[dict[str, Any]]) -> Path:
+def write_standings(folder: Path, rows: list[dict[str, Any]], spec: dict[str, Any] = SPEC) -> Path:
     path = folder / "standings.parquet"
     frame = pd.DataFrame(rows) if rows else tables.empty(tables.STANDINGS)
-    tables.write(frame, path, tables.STANDINGS, SPEC)
+    tables.write(frame, path, tables.STANDINGS, spec)
     return path
 
 
@@ -110,6 +111,25 @@ def test_standings_gold_first_and_the_best_model_on_top(tmp_path: Path) -> None:
     assert "80.0 [78.0, 82.0]" in lines[at + 1] and "20.0 [18.0, 22.0], 25.0 invalid" in lines[at + 1]
     assert ", 100.0 invalid" in lines[at + 2]
     assert "invalid verdicts count as incorrect" in lines[at + 3]
+
+
+@pytest.mark.parametrize(("trained", "first", "lead"), [(["bert"], "large", "bert"), ([], "small", "exact")])
+def test_without_gold_a_trained_judge_orders_the_models(trained: list[str], first: str, lead: str, tmp_path: Path) -> None:
+    """A rule, the first scorer, prefers the model that keeps to a format; the table says by which judge it is ordered."""
+    accuracies = [("small", "exact", 0.6), ("large", "exact", 0.1), ("large", "bert", 0.8), ("small", "bert", 0.3)]
+    spec = {"judges": ["exact", "bert"], "gold": None, "trained": trained}
+    path = write_standings(tmp_path, [standings_row(*row) for row in accuracies], spec)
+    text = run("standings", path).stdout
+    lines = text.splitlines()
+    header = next(index for index, line in enumerate(lines) if line.startswith("model"))
+    assert lines[header].split() == ["model", "answers", "exact", "bert"]
+    assert lines[header + 1].split()[0] == first
+    assert f"accuracy in %, with its 95% interval; models in the order of {lead}" in text
+    [_, _, row, *_] = export_standings(path, "markdown", task="nq").splitlines()
+    assert row.split()[1] == first
+    # One judge, and gold, need no words.
+    assert "in the order of" not in run("standings", path, "--judge", "bert").stdout
+    assert "in the order of" not in run("standings", write_standings(tmp_path, ROWS)).stdout
 
 
 def test_standings_say_where_uncertain_verdicts_leave_the_order_open(tmp_path: Path) -> None:
