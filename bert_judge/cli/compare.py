@@ -13,7 +13,8 @@ from bert_judge import tables
 from bert_judge.assets.prepare import GENERAL
 from bert_judge.cli.answer_reader import make_reader
 from bert_judge.cli.options import Candidate, Conversation, Force, ModelColumn, Question, References, without_none
-from bert_judge.cli.terminal import console, echo, format_number, format_percent, make_table
+from bert_judge.cli.terminal import console, echo, format_number, format_percent, log, make_table
+from bert_judge.cli.uncertainty import describe_uncertainty, format_range
 from bert_judge.importers import column_names
 from bert_judge.importers.answers import NO_REFERENCE, Answer, RecordReader, parse_question
 from bert_judge.importers.frameworks import AnswerFile, open_answers
@@ -22,13 +23,14 @@ from bert_judge.judges.protocol import Pair, Row, invalid
 from bert_judge.labels import judge_loading
 from bert_judge.labels.judge_loading import NamedJudge
 from bert_judge.labels.judging import LabelStore, judge_rows, without_reasoning
-from bert_judge.labels.score_file import SHARD_ROWS, describe_reason, work_folder
+from bert_judge.labels.score_file import SHARD_ROWS, Tally, describe_reason, work_folder
 from bert_judge.labels.stage import PAIR_SHARD_ROWS
 from bert_judge.labels.writers import check_new_columns, open_writer
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.logs import disable_progress_bars
 from bert_judge.runtime.program import program
+from bert_judge.statistics.accuracy_range import AccuracyRange
 from bert_judge.tables.readers import values
 from bert_judge.tables.readers.rows import Record, RowFile
 from bert_judge.text.visible_text import strip_reasoning
@@ -52,6 +54,11 @@ class Group(NamedTuple):
 
     answers: list[Answer]
     rows: list[int]
+
+    @property
+    def names(self) -> list[str]:
+        """The models of the answers, or their positions."""
+        return [answer.model or f"answer {position}" for position, answer in enumerate(self.answers, 1)]
 
 
 class Judged(NamedTuple):
@@ -108,11 +115,16 @@ def compare(
         reader = _make_reader(answers, source, columns, reference.needs_references, conversation)
         groups, is_in_one_row, left_out = _read_groups(source, reader)
         loaded, work = reference.load(), work_folder(output)
-        judged = (_compare_pairs if reference.kind.compares_pairs else _score_answers)(loaded, groups, work)
+        tally = Tally([loaded.name])
+        judged = (
+            _compare_pairs(loaded, groups, work) if reference.kind.compares_pairs else _score_answers(loaded, groups, work, tally)
+        )
         cells = (_describe_rows if is_in_one_row else _describe_answers)(groups, judged)
         _write(source, output, {**cells, **{number: {"reason": reason} for number, reason in left_out.items()}})
         resume.clear(work)
-    _report(groups, judged)
+    _report(groups, judged, {model: answers.range for _, model, answers in tally.by_model()})
+    for line in describe_uncertainty(tally, None if is_in_one_row else file, [loaded]):
+        log(line)
     skipped = f"; {len(left_out):,} rows are left out" if left_out else ""
     echo(f"{output}: {sum(len(group.answers) for group in groups):,} answers to {len(groups):,} questions{skipped}")
 
@@ -161,8 +173,8 @@ def _read_groups(source: RowFile, reader: RecordReader) -> tuple[list[Group], bo
     return list(groups.values()), False, left_out
 
 
-def _score_answers(judge: NamedJudge, groups: Sequence[Group], work: Path) -> list[Judged]:
-    """Judge each answer by itself."""
+def _score_answers(judge: NamedJudge, groups: Sequence[Group], work: Path, tally: Tally) -> list[Judged]:
+    """Judge each answer by itself, and count the verdicts in `tally`."""
     inputs = [
         without_reasoning(Row("", 0, answer.model, answer.question, answer.references, answer.candidate))
         if answer.references or not judge.needs_references
@@ -171,7 +183,12 @@ def _score_answers(judge: NamedJudge, groups: Sequence[Group], work: Path) -> li
         for answer in group.answers
     ]
     judge = replace(judge, origin=f"{program()} {judge.origin}")
-    labels = iter(judge_rows(judge, inputs, store=LabelStore(work, SHARD_ROWS)))
+    column = judge_rows(judge, inputs, store=LabelStore(work, SHARD_ROWS))
+    tally.add_uncertain(inputs, [column])
+    models = [name for group in groups for name in group.names]
+    questions = [answer.question for group in groups for answer in group.answers]
+    tally.add(models, questions, [None] * len(models), [column], groups=[""] * len(models))
+    labels = iter(column)
     # Labels are None only for rows that are None.
     of_groups = ([label for label in islice(labels, len(group.answers)) if label] for group in groups)
     return [Judged([Result(label.score, describe_reason(label)) for label in of_group]) for of_group in of_groups]
@@ -246,18 +263,22 @@ def _write(source: RowFile, output: Path, cells: Mapping[int, Mapping[str, Any]]
             write(chunk, {name: [cells.get(row, {}).get(name) for row in rows] for name in names})
 
 
-def _report(groups: Sequence[Group], judged: Sequence[Judged]) -> None:
-    """Print how often the answers of each model are the best, and their mean score."""
+def _report(groups: Sequence[Group], judged: Sequence[Judged], ranges: Mapping[str, AccuracyRange]) -> None:
+    """Print how often the answers of each model are the best, their mean score, and the range of their accuracy if it is open."""
     by_model: dict[str, list[tuple[int, float]]] = {}
     for group, each in zip(groups, judged, strict=True):
-        for position, (answer, rank, result) in enumerate(zip(group.answers, each.ranks, each.results, strict=True), 1):
-            answer_positions = by_model.setdefault(answer.model or f"answer {position}", [])
+        for name, rank, result in zip(group.names, each.ranks, each.results, strict=True):
+            answer_positions = by_model.setdefault(name, [])
             if rank is not None and result.score is not None:
                 answer_positions.append((rank, result.score))
-    table = make_table("model", numbers=("answers", "best, %", "mean rank", "mean score"))
+    cells = {model: format_range(of_model) for model, of_model in ranges.items()}
+    has_ranges = any(cell != "–" for cell in cells.values())
+    extra = ["range of accuracy, %"] if has_ranges else []
+    table = make_table("model", numbers=("answers", "best, %", "mean rank", "mean score", *extra))
     for model, answer_positions in by_model.items():
         ranks, scores = np.array(answer_positions, float).reshape(-1, 2).T
         means = (np.mean(ranks), np.mean(scores)) if answer_positions else (None, None)
         best = format_percent(np.mean(ranks == 1)) if answer_positions else "–"
-        table.add_row(model, f"{len(answer_positions):,}", best, *(format_number(mean, 2) for mean in means))
+        texts = [f"{len(answer_positions):,}", best, *(format_number(mean, 2) for mean in means)]
+        table.add_row(model, *texts, *([cells.get(model, "–")] if has_ranges else []))
     console().print(table)

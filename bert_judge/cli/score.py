@@ -53,7 +53,7 @@ from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.logs import count_causes, disable_progress_bars
 from bert_judge.tables.readers import values
 from bert_judge.tables.readers.rows import Record, RowFile, open_rows
-from bert_judge.text.answer_kinds import answer_kind
+from bert_judge.text.answer_kinds import KINDS, answer_kind
 
 MAX_LINES, MAX_REASONS, MAX_PAIRS = 40, 3, 10
 # Characters of a question or an answer in a table.
@@ -374,7 +374,7 @@ def _warn_about_kinds(file: Path, judge: judge_loading.NamedJudge, sample: Seque
     counts = Counter(answer_kind(row.question, row.references, row.candidate) for row in rows)
     share = sum(counts[kind] for kind in weak) / max(len(rows), 1)
     if share > 0.5:
-        kinds = ", ".join(f"{kind} (AUROC {weak[kind]:.2f})" for kind, _ in counts.most_common() if kind in weak)
+        kinds = ", ".join(f"{KINDS[kind]} (AUROC {weak[kind]:.2f})" for kind, _ in counts.most_common() if kind in weak)
         log(
             f"warning: {format_percent(share)}% of {file.name} are of a kind on which {judge.name} is weak on sources that it has "
             f"not seen: {kinds}; label 20 answers for bert-judge train, test it with bert-judge certify, or use an LLM judge"

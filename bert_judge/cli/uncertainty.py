@@ -14,6 +14,7 @@ from bert_judge.judges.registry import read_card
 from bert_judge.labels.judge_loading import NamedJudge
 from bert_judge.labels.score_file import Tally
 from bert_judge.statistics.accuracy_range import MAX_UNCERTAIN, AccuracyRange
+from bert_judge.text.answer_kinds import KINDS
 
 
 def format_range(of_accuracy: AccuracyRange) -> str:
@@ -23,8 +24,11 @@ def format_range(of_accuracy: AccuracyRange) -> str:
     return f"{format_percent(of_accuracy.low)} to {format_percent(of_accuracy.high)}"
 
 
-def describe_uncertainty(tally: Tally, file: Path, judges: Sequence[NamedJudge] = ()) -> Iterator[str]:
-    """Yield the warnings about judges that are uncertain of more than `MAX_UNCERTAIN` of a model's verdicts, and open advice."""
+def describe_uncertainty(tally: Tally, file: Path | None, judges: Sequence[NamedJudge] = ()) -> Iterator[str]:
+    """Yield the warnings about judges that are uncertain of more than `MAX_UNCERTAIN` of a model's verdicts, and open advice.
+
+    `file`: of the answers, for the advice; None if other commands do not read it.
+    """
     is_open = False
     for judge in tally.judges:
         models = {model: answers for name, model, answers in tally.by_model() if name == judge}
@@ -40,7 +44,7 @@ def describe_uncertainty(tally: Tally, file: Path, judges: Sequence[NamedJudge] 
         )
         accuracies = {model: float((answers.verdicts == 1).mean()) for model, answers in models.items()}
         yield from _describe_order(judge, accuracies, ranges)
-    if is_open:
+    if is_open and file is not None:
         name = shlex.quote(str(file))
         folders = [member.folder for judge in judges for member in getattr(judge, "members", [judge]) if member.folder]
         is_recalibrated = any(read_card(folder).get("spec", {}).get("recalibrate") for folder in folders)
@@ -56,8 +60,8 @@ def _most(kinds: Counter[str]) -> str:
     if not common:
         return ""
     if common[0][1] * 2 > total:
-        return f", most of them on {common[0][0]}"
-    return f", most of them on {common[0][0]} and {common[-1][0]}" if len(common) == 2 else ""
+        return f", most of them on {KINDS[common[0][0]]}"
+    return f", most of them on {KINDS[common[0][0]]} and on {KINDS[common[-1][0]]}" if len(common) == 2 else ""
 
 
 def _describe_order(judge: str, accuracies: Mapping[str, float], ranges: Mapping[str, AccuracyRange]) -> Iterator[str]:

@@ -7,7 +7,16 @@ from bert_judge.text.extraction import unwrap
 from bert_judge.text.languages import unfamiliar_row
 from bert_judge.text.quantities import is_quantity
 
-KINDS = ("short facts", "numbers", "names", "sentences", "long answers", "code", "languages")
+# Kind → rows of the kind, in words that follow "on".
+KINDS = {
+    "short facts": "short facts",
+    "numbers": "numbers",
+    "names": "names",
+    "sentences": "references of a sentence",
+    "long answers": "references of several sentences",
+    "code": "code",
+    "languages": "texts in other languages than English",
+}
 # Words of a reference: up to the first number a name or a fact, up to the second a sentence.
 MAX_FACT_WORDS, MAX_SENTENCE_WORDS = 5, 40
 MAX_NAME_WORDS = 10

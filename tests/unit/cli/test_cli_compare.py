@@ -133,3 +133,30 @@ def test_what_is_refused(rows: list[dict[str, Any]], options: tuple[str, ...], m
     write(Path("a.csv"), rows)
     done = run("compare", "a.csv", *(options if "--judge" in options else ("--judge", "contains", *options)))
     assert done.exit_code == 1 and message in done.stderr and {path.name for path in Path().glob("a.*")} == {"a.csv"}
+
+
+@pytest.mark.parametrize("in_one_row", [False, True])
+def test_an_order_that_uncertain_verdicts_leave_open_comes_with_a_warning(in_one_row: bool) -> None:
+    """The judge in the package is not certain of explanations; an identical name is decided by a rule."""
+    reference = "They turn most of the electricity into light rather than heat, so little is lost"
+    answers = ("Because hardly any of the electricity is wasted as heat", "They turn most of the electricity into heat")
+    if in_one_row:
+        rows = [{"question": "Why?", "reference": reference, "answer_a": answers[0], "answer_b": answers[1]}]
+        names = ["answer 1", "answer 2"]
+    else:
+        rows = [{"question": "Why?", "reference": reference, "answer": text, "model": f"m{n}"} for n, text in enumerate(answers)]
+        names = ["m0", "m1"]
+    write(Path("a.jsonl"), rows)
+    done = run("compare", "a.jsonl")
+    assert done.exit_code == 0 and "range of accuracy, %" in done.stdout and "0.0 to 100.0" in done.stdout
+    assert "warning: general: 100% of the verdicts are uncertain, most of them on references of a sentence" in done.stderr
+    assert "warning: general: the ranges of the two models overlap, so " in done.stderr
+    assert all(name in done.stderr for name in names)
+    # An audit does not read two answers in a row.
+    assert ("bert-judge audit a.jsonl" in done.stderr) == (not in_one_row)
+
+
+def test_an_order_that_is_certain_comes_without_a_warning() -> None:
+    write(Path("a.jsonl"), ROWS[:4])
+    done = run("compare", "a.jsonl")
+    assert done.exit_code == 0 and "warning" not in done.stderr and "range" not in done.stdout

@@ -385,9 +385,7 @@ def test_a_wrong_server_ends_the_call_before_any_row(server: ChatServer, name: s
         ("503", {}, "the server has failed: see its log, and repeat the call when it responds"),
     ],
 )
-def test_a_server_that_is_busy_or_fails(
-    server: ChatServer, lists: bool, status: str, headers: dict[str, str], advice: str
-) -> None:
+def test_a_server_that_is_busy_or_fails(server: ChatServer, lists: bool, status: str, headers: dict[str, str], advice: str) -> None:
     """In the list of models, and in the first question; the address is right."""
     write_answers()
     server.refuse, server.refuse_headers, server.lists = status, headers, lists

@@ -13,6 +13,7 @@ from bert_judge.judges.protocol import Label, Row, decided
 from bert_judge.labels.judge_loading import NamedCascade, NamedJudge
 from bert_judge.labels.score_file import Tally
 from bert_judge.statistics.accuracy_range import accuracy_range
+from bert_judge.text.answer_kinds import KINDS
 
 EXPLANATION, NAME = "They turn most of the electricity into light rather than heat, so little is lost", "Paris"
 FILE = Path("my answers.csv")
@@ -33,7 +34,8 @@ def _tally(**verdicts: str) -> Tally:
 def test_a_reversed_order_comes_with_a_warning() -> None:
     """`worse` has a fifth of its answers called correct; `better` only a tenth, but most of its verdicts are uncertain."""
     lines = list(describe_uncertainty(_tally(better="c" * 10 + "I" * 70 + "i" * 20, worse="c" * 20 + "i" * 80), FILE))
-    assert lines[0].startswith("warning: j: 35% of the verdicts are uncertain, most of them on sentences; the ends of a range")
+    start = "warning: j: 35% of the verdicts are uncertain, most of them on references of a sentence; the ends of a range"
+    assert lines[0].startswith(start)
     assert lines[1] == "warning: j: the ranges of the two models overlap, so better may be better than worse"
     assert "bert-judge audit 'my answers.csv'" in lines[2] and "general+LLM" in lines[2]
     assert "--recalibrate -o my-judge (20 labels" in lines[2]
@@ -63,6 +65,19 @@ def test_of_three_models_the_pairs_are_counted() -> None:
     )
 
 
+def test_kinds_in_words() -> None:
+    """Neither kind has more than half of the uncertain verdicts; each is named in words that follow "on"."""
+    labels = [decided(0.0, certain=False)] * 3
+    references = ("Vor allem ist das nicht die Hauptstadt und auch nicht der Sitz", EXPLANATION, "42")
+    rows = [Row("", 0, "", "Why?", (reference,), "x") for reference in references]
+    tally = Tally(["j"])
+    tally.add_uncertain(rows, [labels])
+    tally.add(["m"] * 3, ["Why?"] * 3, [None] * 3, [labels], groups=[""] * 3)
+    [line, _] = describe_uncertainty(tally, FILE)
+    assert "most of them on texts in other languages than English and on references of a sentence; the ends" in line
+    assert set(tally.uncertain["j"]) == {"languages", "sentences", "numbers"} <= set(KINDS)
+
+
 def test_few_uncertain_verdicts_need_no_words() -> None:
     assert list(describe_uncertainty(_tally(a="c" * 80 + "I" * 20, b="c" * 100), FILE)) == []
 
@@ -85,7 +100,7 @@ def test_the_judge_in_the_package_does_not_order_models_by_explanations(tmp_path
     with (tmp_path / "answers.scored.csv").open(encoding="utf-8", newline="") as file:
         assert [row["certain"] for row in csv.DictReader(file)] == ["False", "False", "True", "True"]
     lines = " ".join(done.output.split())
-    assert "warning: general: 50% of the verdicts are uncertain, most of them on sentences" in lines
+    assert "warning: general: 50% of the verdicts are uncertain, most of them on references of a sentence; the ends" in lines
     assert "warning: general: the ranges of the two models overlap" in lines
     single = CliRunner().invoke(app, ["predict", opposite, "--reference", EXPLANATION])
     assert single.output.strip().endswith(", uncertain")
