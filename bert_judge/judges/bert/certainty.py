@@ -22,7 +22,7 @@ from bert_judge.statistics.intervals import proportion_lower_bound
 from bert_judge.text.answer_kinds import answer_kind
 from bert_judge.text.normalization import normalize_words, word_list
 from bert_judge.text.rules import is_open
-from bert_judge.text.rules.number import mentions_quantity
+from bert_judge.text.rules.number import HEDGE, mentions_quantity
 
 MAX_ERROR = 0.1
 # The surest answers of a kind that are tested first in a judge of a user's labels, and the step to the next test.
@@ -34,6 +34,8 @@ ANY_KIND = "any"
 # Of answers with so few words, 52% of the refusals that are spelled like a reference, and 80% of what is accepted without a word of
 # it, are right.
 MAX_SHORT_WORDS, MIN_SIMILARITY = 8, 60
+_SIGN = re.compile(r"(?<![\w)])[-−–+±~¬!](?=[\w(\\])|[<>≤≥=^*√|]")
+_SEVERAL = re.compile(r"\b(?:and|or)\b|[,;/&]")
 _ABBREVIATION = re.compile(r"(?=(?:.*[A-Z]){2})[A-Za-z]{2,6}")
 
 
@@ -114,16 +116,24 @@ def is_doubtful(kind: str, question: str, references: Sequence[str], candidate: 
     """Return whether a verdict is never certain, whatever its score.
 
     That is a number or a date that the rules leave open (18.02 for 18.015); an accepted short answer that lacks a word of the
-    reference (Manchester City for Manchester United); and the refusal of an answer that has all words of a reference, or the last
-    one of a name ("Lister, the British surgeon"), that is spelled like it (Kiev for Kyiv), or that abbreviates it (HCl).
+    reference (Manchester City for Manchester United) or has a sign, a bound or one more name (-cos x for cos x, fewer than 100 for
+    100); and the refusal of an answer that has all words of a reference, or the last one of a name ("Lister, the British surgeon"),
+    that is spelled like it (Kiev for Kyiv), or that abbreviates it (HCl).
     """
     if is_open(question, references, candidate):
         return True
     is_short = len(candidate.split()) <= MAX_SHORT_WORDS
     if not is_correct:
         return _has_reference(kind, references, candidate) or (is_short and _is_spelled_alike(references, candidate))
+    return is_short and not any(_says_the_same(kind, text, candidate, is_only=len(references) == 1) for text in references)
+
+
+def _says_the_same(kind: str, reference: str, candidate: str, *, is_only: bool) -> bool:
     words = word_list("function_words").union(normalize_words(candidate))
-    return is_short and not any(words.issuperset(normalize_words(text)) for text in references)
+    marks = [_SIGN, HEDGE, *([_SEVERAL] if kind == "names" and is_only else [])]
+    return words.issuperset(normalize_words(reference)) and all(
+        len(mark.findall(candidate)) == len(mark.findall(reference)) for mark in marks
+    )
 
 
 def _has_reference(kind: str, references: Sequence[str], candidate: str) -> bool:

@@ -222,12 +222,21 @@ def test_a_refusal_that_the_words_contradict_is_not_certain(
     assert (label.verdict, label.certain) == ("incorrect", certain)
 
 
-def test_an_accepted_name_that_lacks_a_word_is_not_certain(judge: BERTJudge) -> None:
-    rows = [
-        Row("0", 0, "m", "Which team won?", ("Manchester United",), text) for text in ("Manchester City", "Manchester United won.")
-    ]
-    labels = judge.judge(rows)
-    assert [(label.verdict, label.certain) for label in labels] == [("correct", False), ("correct", True)]
+@pytest.mark.parametrize(
+    ("reference", "candidate", "certain"),
+    [
+        ("Manchester United", "Manchester United won.", True),
+        ("Manchester United", "Manchester City", False),
+        ("cos x", "-cos x", False),
+        ("100", "fewer than 100", False),
+        ("Mars", "Mars and Venus", False),
+    ],
+)
+def test_what_is_accepted_though_it_may_say_something_else_is_not_certain(
+    judge: BERTJudge, reference: str, candidate: str, certain: bool
+) -> None:
+    [label] = judge.judge([Row("0", 0, "m", "Which is it?", (reference,), candidate)])
+    assert (label.verdict, label.certain) == ("correct", certain)
 
 
 def test_the_documented_reasons_are_given(judge: BERTJudge) -> None:
