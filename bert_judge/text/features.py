@@ -22,7 +22,7 @@ from bert_judge.text.edits import NO_EDITS, Edits, count_edits, may_be_edited
 from bert_judge.text.extraction import stated_answers, unwrap
 from bert_judge.text.normalization import normalize, normalize_words, word_list
 from bert_judge.text.reading import Text, view
-from bert_judge.text.task import Task
+from bert_judge.text.task import Task, read_task
 from bert_judge.text.visible_text import strip_reasoning
 from bert_judge.text.word_metrics import contains
 
@@ -89,7 +89,7 @@ def feature_table(questions: Sequence[str], references: Sequence[Sequence[str]],
     for row, (question, texts, candidate) in enumerate(zip(questions, references, candidates, strict=True)):
         answers.setdefault((question, tuple(texts)), []).append((row, candidate))
     for key, rows in answers.items():
-        task = _TaskFeatures(Task(*key))
+        task = _TaskFeatures(read_task(*key))
         for row, candidate in rows:
             table[row] = task.compare(candidate)
     return table
@@ -97,7 +97,7 @@ def feature_table(questions: Sequence[str], references: Sequence[Sequence[str]],
 
 def extract_features(question: str, references: Sequence[str], candidate: str) -> list[float]:
     """Compute the features of one row, in the order of `FEATURE_NAMES`, against the reference that matches best."""
-    return _TaskFeatures(Task(question, references)).compare(candidate)
+    return _TaskFeatures(read_task(question, tuple(references))).compare(candidate)
 
 
 def is_truncated(references: Sequence[str], candidate: str) -> bool:

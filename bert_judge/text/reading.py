@@ -2,16 +2,18 @@
 
 A `Text` is a `str`, so every function of texts takes one. Functions with `view` keep what they return in it: rule modules, features
 and lexical judges that ask for the words, the stated answer or the quantities of the same text share them, and they live as long
-as the text. Of a plain `str`, they are computed every time.
+as the text. Short texts recur in many rows (letters, numbers, names), so the last of them stay.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import lru_cache, wraps
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+# Texts that rows share, and the characters of the longest of them.
+SHARED_TEXTS, MAX_SHARED_CHARACTERS = 8192, 100
 _UNCHANGED = object()
 
 
@@ -24,32 +26,42 @@ class Text(str):
     def __new__(cls, text: str = "") -> Text:
         if type(text) is cls:
             return text
-        self = super().__new__(cls, text)
-        self.views = {}
-        return self
+        return _share(text) if len(text) <= MAX_SHARED_CHARACTERS else _create(text)
 
     def __reduce__(self) -> tuple[type[str], tuple[str]]:
         """Leave the views behind where a text goes to another process."""
         return str, (str(self),)
 
 
+def _create(text: str) -> Text:
+    created = str.__new__(Text, text)
+    created.views = {}
+    return created
+
+
+_share = lru_cache(maxsize=SHARED_TEXTS)(_create)
+
+
 def view(function: Callable[[str], T]) -> Callable[[str], T]:
-    """Compute a function of a text once per `Text`; a text that it returns is a `Text` too. Results must not be changed."""
+    """Compute a function of a text once per `Text`, and of a long plain string every time; it must not be changed.
+
+    A text that it returns is a `Text` too.
+    """
 
     @wraps(function)
     def read(text: str) -> Any:
         if type(text) is not Text:
-            return function(text)
+            if len(text) > MAX_SHARED_CHARACTERS:
+                return function(text)
+            text = _share(text)
         try:
             value = text.views[function]
         except KeyError:
             value = function(text)
             if type(value) is str:
-                # The text itself would be a reference cycle.
-                value = _UNCHANGED if value == text else Text(value)
-            elif value is text:
-                value = _UNCHANGED
-            text.views[function] = value
+                value = Text(value)
+            # The text itself would be a reference cycle.
+            value = text.views[function] = _UNCHANGED if value is text or value == text else value
         return text if value is _UNCHANGED else value
 
     return read

@@ -3,10 +3,11 @@ import pickle
 
 from bert_judge.text.extraction import unwrap
 from bert_judge.text.normalization import normalize_words
-from bert_judge.text.reading import Text, view
+from bert_judge.text.reading import MAX_SHARED_CHARACTERS, Text, view
 from bert_judge.text.task import read_task
 
 CALLS = []
+LONG = "Paris " * MAX_SHARED_CHARACTERS
 
 
 @view
@@ -15,28 +16,32 @@ def halve(text: str) -> str:
     return text[: (len(text) + 1) // 2]
 
 
-def test_a_view_is_computed_once_per_text_and_every_time_of_a_plain_string() -> None:
+def test_a_view_is_computed_once_per_text_and_every_time_of_a_long_string() -> None:
     CALLS.clear()
-    text = Text("abcd")
-    assert [halve(text), halve(text), halve(Text("abcd"))] == ["ab"] * 3
-    assert len(CALLS) == 2
-    assert halve("abcd") == halve("abcd") == "ab"
-    assert len(CALLS) == 4
+    text = Text(LONG)
+    assert halve(text) == halve(text) == halve(Text(LONG)) == halve(LONG) == LONG[: len(LONG) // 2]
+    assert len(CALLS) == 3
+
+
+def test_short_texts_share_their_views() -> None:
+    CALLS.clear()
+    assert halve(Text("abcd")) is halve("abcd") is halve("abcd")
+    assert CALLS == ["abcd"]
 
 
 def test_a_text_that_a_view_returns_has_views_and_is_the_text_itself_if_equal() -> None:
-    text, letter = Text("abcd"), Text("a")
+    text, letter = Text(LONG), Text("a")
     assert type(halve(text)) is Text
     assert halve(text) is halve(text)
     assert halve(letter) is letter
-    assert type(halve("abcd")) is str
+    assert type(halve(LONG)) is str
 
 
 def test_views_make_no_reference_cycles() -> None:
     gc.collect()
-    text = Text("Paris")
+    text = Text(LONG.strip())
     assert unwrap(text) is text
-    assert normalize_words(text) == ["paris"]
+    assert normalize_words(text) == ["paris"] * MAX_SHARED_CHARACTERS
     del text
     assert gc.collect() == 0
 
