@@ -174,7 +174,8 @@ def _audit_file(
             sheets = [filled]
             planned = plan_audit(sheets)
         if sheets:
-            build_corrected(planned.corrected_spec(), scores=scores, sheets=sheets, folder=folder)
+            num_seen = run.count_seen(task, judge.folder)
+            build_corrected(planned.corrected_spec(), scores=scores, sheets=sheets, folder=folder, num_seen={judge.name: num_seen})
         else:
             print_uncorrected(scores, judge.name)
             # Tables of an earlier audit with labels.

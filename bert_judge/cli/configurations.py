@@ -5,13 +5,19 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from bert_judge import tables
 from bert_judge.candidates.stage import import_candidates
+from bert_judge.cli.terminal import log
+from bert_judge.encoder.judge_folder import hash_rows, read_seen_rows
 from bert_judge.evaluation.score_tables import build_scores
 from bert_judge.importers.files import read_task_rows
 from bert_judge.judges.protocol import Judge
 from bert_judge.labels.judge_loading import DEFAULT_RULE, RULES
 from bert_judge.labels.stage import label_table
 from bert_judge.plan import Plan
+from bert_judge.plan.configuration import describe_plain_names
 from bert_judge.tasks.build import build_task
 
 # Names in these configurations: the file, the judge with its labels, its training and test questions.
@@ -164,6 +170,8 @@ class FileRun:
     def __init__(self, planned: Plan, work: Path) -> None:
         self.plan, self.work = planned, work
         self.file = planned.import_path(FILE)
+        if line := describe_plain_names(planned.models):
+            log(line)
 
     def path(self, kind: str, task: str, model: str = "") -> Path:
         return self.work / kind / model / f"{task}.parquet"
@@ -192,6 +200,12 @@ class FileRun:
             labels = {name: self.path(name, task, model) for name in self.plan.config.scorers}
             answers, scores = self.path("answers", task, model), self.path("scores", task, model)
             build_scores(self.plan.scores_spec(model, task), answers, labels, scores)
+
+    def count_seen(self, task: str, judge: Path | None) -> int:
+        """Return how many answers of a task the judge of a folder was trained on; 0 without a record."""
+        hashes = None if judge is None else read_seen_rows(judge)
+        tables_of_answers = () if hashes is None else (tables.read(path, tables.CANDIDATES) for path in self.paths("answers", task))
+        return sum(int(np.isin(hash_rows(rows["question"], rows["candidate"]), hashes).sum()) for rows in tables_of_answers)
 
     def find_ids(self, task: str, column: str, keys: Collection[tuple[str, str, str, int]]) -> dict[tuple[str, str, str, int], str]:
         """Return (model, task, sample_id, attempt) → id of some answers in a column of the file.

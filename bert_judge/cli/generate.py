@@ -60,6 +60,8 @@ def generate(
     from bert_judge.judges.probe import short_name
 
     name = short_name(model)
+    if name != model.rstrip("/").rpartition("/")[2]:
+        log(f"the answers of {model!r} are those of {name!r} in the file, since this name is part of a path")
     sampling = {"max_new_tokens": max_new_tokens, "temperature": temperature, "attempts": attempts}
     raw = configurations.generation(file, columns, family, name, model_block(model, server, backend) | sampling, style)
     if show_config:

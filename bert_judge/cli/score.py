@@ -414,6 +414,8 @@ def _report(
     _print_accuracies(("judge", "model"), [(names, verdicts) for *names, verdicts in tally.by_model()])
     if by is not None:
         _print_accuracies(("judge", "model", by), [(names, verdicts) for *names, verdicts in tally.by_group()])
+    for judge, num_seen, num_labels in tally.num_seen():
+        log(f"{judge}: {num_seen:,} of {num_labels:,} labelled answers were used to train it, and are left out of its agreement")
     for judge, verdicts, truth, questions in tally.labelled():
         agreement, share = proportion(verdicts == truth, questions), float((truth == CORRECT).mean())
         echo(

@@ -9,8 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bert_judge.cli.options import read_config
+from bert_judge.cli.terminal import log
 from bert_judge.config import files as config_files
 from bert_judge.plan import build_plan
+from bert_judge.plan.configuration import describe_plain_names
 from bert_judge.plan.graph import TARGETS
 from bert_judge.runtime.errors import InputError, describe_missing, suggest
 
@@ -42,9 +44,9 @@ def snakemake_command(
     overrides = [*(settings or []), *([f"data={data.resolve()}"] if data else [])]
     _check_profile(profile, folder / "profiles")
     _, raw = read_config(files, settings, data)
-    if directory is None:
-        # Snakemake reports the same errors with its own lines around them.
-        build_plan(raw, files)
+    # Snakemake reports the same errors with its own lines around them.
+    if directory is None and (line := describe_plain_names(build_plan(raw, files).models)):
+        log(line)
     # Another profile usually sends jobs to other machines, and says how many.
     count = [] if cores is None and profile != LOCAL_PROFILE else ["--cores", str(cores or "all")]
     # A dry run is read, and other options of Snakemake may print what they are asked for.

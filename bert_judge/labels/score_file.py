@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bert_judge import tables
+from bert_judge.encoder.judge_folder import hash_rows, read_seen_rows
 from bert_judge.importers.answers import RecordReader
 from bert_judge.judges.protocol import CORRECT, EMPTY_FLAG, INCORRECT, NOT_ATTEMPTED, VERDICT_CODES, Label, Row
 from bert_judge.labels.escalation import Escalation, StoreOf, judge_inputs
@@ -74,6 +75,7 @@ def score_file(
     work, tally = work_folder(output), Tally([judge.name for judge in judges])
     new_columns = [prefix + name for name in output_columns(judges)]
     check_new_columns(source.path, source.columns, new_columns)
+    seen_hashes = [_read_seen(judge) for judge in judges]
     # Another state of the program may judge otherwise.
     judges = [with_program(judge) for judge in judges]
     escalations = [judge for judge in judges if isinstance(judge, Escalation)]
@@ -107,11 +109,31 @@ def score_file(
             if len(judges) > 1:
                 tally.add_disagreements([record.input for record in records], labels)
             groups = [group_of(record) for record in chunk.records]
-            tally.add(models, questions, [record.label for record in records], labels, groups=groups)
+            truth = [record.label for record in records]
+            seen = [_find_seen(hashes, records) for hashes in seen_hashes]
+            tally.add(models, questions, truth, labels, groups=groups, seen=seen)
         for cascade in escalations:
             cascade.check_verdicts()
     resume.clear(work)
     return tally
+
+
+def _read_seen(judge: NamedJudge) -> np.ndarray:
+    """Return the hashes of the rows that a judge, or a member of a cascade, was trained on; empty without a record."""
+    members = judge.members if isinstance(judge, NamedCascade) else [judge]
+    records = [read_seen_rows(member.folder) for member in members if member.folder]
+    return np.concatenate([np.empty(0, np.uint64), *(hashes for hashes in records if hashes is not None)])
+
+
+def _find_seen(hashes: np.ndarray, records: Sequence[ParsedRecord]) -> np.ndarray:
+    """Return which labelled records are among hashed rows, shape (n,)."""
+    is_seen = np.zeros(len(records), bool)
+    rows = [(index, record.input) for index, record in enumerate(records) if record.label is not None] if len(hashes) else []
+    judged = [(index, row) for index, row in rows if isinstance(row, Row)]
+    if judged:
+        texts = hash_rows([row.question for _, row in judged], [row.candidate for _, row in judged])
+        is_seen[[index for index, _ in judged]] = np.isin(texts, hashes)
+    return is_seen
 
 
 def with_program(judge: NamedJudge) -> NamedJudge:
@@ -206,7 +228,7 @@ class ModelVerdicts(NamedTuple):
 
 
 class Tally:
-    """Verdicts by judge, model and group of rows, in 17 bytes per row plus three bytes per judge.
+    """Verdicts by judge, model and group of rows, in 17 bytes per row plus four bytes per judge.
 
     Attributes:
         models: name → code, in the order of their first answer; "" if the file does not name a model.
@@ -239,6 +261,7 @@ class Tally:
             ("verdicts", np.int8, shape),
             ("attempted", np.int8, shape),
             ("certain", np.int8, shape),
+            ("seen", np.bool_, shape),
         ]
         self._chunks = [np.empty(0, np.dtype(fields))]
 
@@ -250,12 +273,14 @@ class Tally:
         labels: Sequence[Sequence[Label | None]],
         *,
         groups: Sequence[str],
+        seen: Sequence[np.ndarray] | None = None,
     ) -> None:
         """Count some rows.
 
         Args:
             truth: labels of the file, 0 to 1, None if there is none.
             labels: per judge one label per row, None if there was no answer to judge.
+            seen: per judge whether it was trained on each row; None: on none.
         """
         chunk = np.empty(len(models), self._chunks[0].dtype)
         chunk["model"] = [self.models.setdefault(model, len(self.models)) for model in models]
@@ -266,6 +291,7 @@ class Tally:
             chunk["verdicts"][:, index] = [SKIPPED if label is None else VERDICT_CODES[label.verdict] for label in column]
             chunk["attempted"][:, index] = [label is not None and label.outcome != NOT_ATTEMPTED for label in column]
             chunk["certain"][:, index] = [NO_CLAIM if label is None or label.certain is None else label.certain for label in column]
+        chunk["seen"] = False if seen is None else np.stack(seen, axis=1)
         self._chunks.append(chunk)
         judged = zip(self.judges, labels, strict=True)
         for judge, label in ((judge, label) for judge, column in judged for label in column if label is not None):
@@ -318,10 +344,20 @@ class Tally:
                         yield judge, name, group, _select(rows, verdicts, index, of_group)
 
     def labelled(self) -> Iterator[tuple[str, np.ndarray, np.ndarray, np.ndarray]]:
-        """Yield (judge, verdict codes, codes of the file's labels, question hashes) of the labelled rows of each judge."""
-        for judge, rows, verdicts in self._by_judge():
-            if (has_label := rows["truth"] != SKIPPED).any():
+        """Yield (judge, verdict codes, codes of the file's labels, question hashes) of the labelled rows of each judge.
+
+        Rows that it was trained on are left out, on which it agrees with the labels more often than on others.
+        """
+        for index, (judge, rows, verdicts) in enumerate(self._by_judge()):
+            if (has_label := (rows["truth"] != SKIPPED) & ~rows["seen"][:, index]).any():
                 yield judge, verdicts[has_label], rows["truth"][has_label], rows["question"][has_label]
+
+    def num_seen(self) -> Iterator[tuple[str, int, int]]:
+        """Yield (judge, labelled rows that it was trained on, labelled rows) for each judge with any."""
+        for index, (judge, rows, _) in enumerate(self._by_judge()):
+            has_label = rows["truth"] != SKIPPED
+            if count := int((has_label & rows["seen"][:, index]).sum()):
+                yield judge, count, int(has_label.sum())
 
     def _by_judge(self) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
         rows = np.concatenate(self._chunks)

@@ -36,6 +36,9 @@ from bert_judge.runtime.errors import ConfigError, InputError
 from bert_judge.runtime.package_data import read_yaml
 from bert_judge.tasks.registry import published_sources
 
+# Names in a line about models whose name changes.
+MAX_RENAMED = 3
+
 
 def config_model() -> type[Config]:
     """Return `Config` with the blocks of all registered judge kinds."""
@@ -373,6 +376,15 @@ def _add_students(config: Config, models: dict[str, Model]) -> list[str]:
             problems.append(f"models.{student.key}: a student would be called {student.name!r}, which is taken; rename one")
         models[student.name] = config.models[student.key]
     return problems
+
+
+def describe_plain_names(models: Mapping[str, Model]) -> str | None:
+    """Say which models of files have another name in the results, whose paths contain it; None if none has."""
+    imported = {key: entry.model_name for key, entry in models.items() if isinstance(entry, ImportedModel) and entry.model_name}
+    renamed = [f"{name!r} is called {key!r}" for key, name in imported.items() if key == plain_name(name) != name]
+    more = f", and {len(renamed) - MAX_RENAMED} more" if len(renamed) > MAX_RENAMED else ""
+    names = ", ".join(renamed[:MAX_RENAMED])
+    return f"names of models that become parts of paths: {names}{more}" if renamed else None
 
 
 def plain_name(text: str) -> str:

@@ -169,7 +169,11 @@ def read_attack_rates(path: Path) -> dict[str, float]:
 
 
 def certificate_table(
-    answers: pd.DataFrame, votes: pd.DataFrame | None, spec: Mapping[str, Any], attack_rates: Mapping[str, float]
+    answers: pd.DataFrame,
+    votes: pd.DataFrame | None,
+    spec: Mapping[str, Any],
+    attack_rates: Mapping[str, float],
+    num_seen: Mapping[str, int],
 ) -> pd.DataFrame:
     """Certify each judge with the labels of an audit, in the schema `tables.CERTIFICATE`.
 
@@ -177,6 +181,7 @@ def certificate_table(
         answers: from `sampling.order_answers`, with `LABEL`.
         votes: from `labels.attach_labels`; None if nobody labelled.
         attack_rates: from `read_attack_rates`.
+        num_seen: judge → number of the answers that it was trained on, with which it is not tested.
     """
     labelled = (answers[LABEL] >= 0).to_numpy()
     # The probabilities make the labels of a model stand for all of its answers.
@@ -188,7 +193,13 @@ def certificate_table(
         {
             "judge": judge,
             **_certify_judge(
-                judge, sample=sample, weights=weights, votes=votes, minima=minima, attack_rate=attack_rates.get(judge, math.nan)
+                judge,
+                sample=sample,
+                weights=weights,
+                votes=votes,
+                minima=minima,
+                attack_rate=attack_rates.get(judge, math.nan),
+                num_seen=num_seen.get(judge, 0),
             ),
         }
         for judge in spec["judges"]
@@ -204,12 +215,15 @@ def _certify_judge(
     votes: pd.DataFrame | None,
     minima: Mapping[str, float],
     attack_rate: float,
+    num_seen: int,
 ) -> dict[str, Any]:
     verdict, truth = sample[f"{judge}_verdict"].astype(str).map(VERDICT_CODES), sample[LABEL]
     questions = sample["sample_id"].astype(str)
     opinions = None if votes is None else votes.reindex(sample.index).to_numpy(float)
     settings = {**minima, "attack_rate": attack_rate}
     try:
+        if num_seen:
+            raise InputError(f"{num_seen:,} of the answers were used to train or calibrate it")
         return asdict(certify(verdict, truth, questions, scores=sample[judge], votes=opinions, weights=weights, **settings))
     except InputError as error:
         counts = {"n": int(truth.notna().sum()), "questions": questions.nunique(), "correct": int((truth == 1).sum())}

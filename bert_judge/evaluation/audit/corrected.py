@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,13 @@ log = logging.getLogger(__name__)
 
 
 def build_corrected(
-    spec: Mapping[str, Any], *, scores: Sequence[Path], sheets: Sequence[Path], folder: Path, attacks: Path | None = None
+    spec: Mapping[str, Any],
+    *,
+    scores: Sequence[Path],
+    sheets: Sequence[Path],
+    folder: Path,
+    attacks: Path | None = None,
+    num_seen: Mapping[str, int] = MappingProxyType({}),
 ) -> None:
     """Write the tables of `SCHEMAS` from the score tables.
 
@@ -39,6 +46,7 @@ def build_corrected(
         spec: `Plan.corrected_spec`.
         sheets: the annotators' sheets; none to use the verdicts of the judge `labels_from` on the sampled answers.
         attacks: rates of `build_rates`, if judges were attacked.
+        num_seen: see `certificate_table`.
     """
     gold = spec["labels_from"]
     verdicts = load_verdicts(scores, [*spec["judges"], *([gold] if gold else [])])
@@ -54,7 +62,7 @@ def build_corrected(
     frames = {
         "corrected_accuracy": corrected_table(ordered, spec),
         "corrected_pairs": corrected_pairs_table(ordered, spec),
-        "certificate": certificate_table(ordered, votes, spec, {} if attacks is None else read_attack_rates(attacks)),
+        "certificate": certificate_table(ordered, votes, spec, {} if attacks is None else read_attack_rates(attacks), num_seen),
     }
     for name, schema in SCHEMAS.items():
         tables.write(frames[name], folder / f"{name}.parquet", schema, spec, revisions=tables.merge_revisions(scores))

@@ -13,6 +13,7 @@ from helpers.chat_server import serving
 from helpers.commands import run
 
 from bert_judge.cli.model_labels import fill_sheet
+from bert_judge.encoder.judge_folder import hash_rows
 from bert_judge.evaluation.audit.sampling import read_labels
 from bert_judge.judges.bert.judge import BERTJudge
 from bert_judge.judges.protocol import Label, Row
@@ -91,6 +92,30 @@ def test_the_next_call_judges_only_new_answers(answers: Path, monkeypatch: pytes
         file.write("What is 50 + 50?,100,It is 100.,good\n")
     assert run("audit", answers, "--size", 10).exit_code == 0
     assert judged[40:] == ["It is 100."]
+
+
+def test_a_model_whose_name_changes_is_announced(answers: Path) -> None:
+    """Names of models become parts of paths; those that stay as they are need no words."""
+    assert "names of models" not in run("audit", answers, "--judge", "contains", "--size", 10).stderr
+    answers.write_text(answers.read_text("utf-8").replace(",good", ",My Model"), "utf-8")
+    result = run("audit", answers, "--judge", "contains", "--size", 10)
+    assert "names of models that become parts of paths: 'My Model' is called 'My-Model'\n" in result.stderr
+    assert "My-Model" in result.stdout
+
+
+def test_labels_that_the_judge_was_trained_on_certify_nothing(
+    answers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The corrected accuracies hold all the same; a sample of labels corrects any judge."""
+    rows = pd.read_csv(answers, dtype=str)
+    seen = hash_rows(rows["question"][:6], rows["answer"][:6])
+    monkeypatch.setattr("bert_judge.cli.configurations.read_seen_rows", lambda folder: seen)
+    assert run("audit", answers, "--size", 20).exit_code == 0
+    fill(tmp_path / "answers.audit" / "sheet.csv", tmp_path / "labels.csv")
+    result = run("audit", answers, "--labels", tmp_path / "labels.csv")
+    assert result.exit_code == 0, result.output
+    assert re.search(r"general +not tested: 6 of the answers were used to train or calibrate it", result.stdout)
+    assert "Accuracy in %, corrected with human labels" in result.stdout
 
 
 def read_sheet(path: Path) -> list[dict[str, str]]:

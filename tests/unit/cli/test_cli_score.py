@@ -25,7 +25,7 @@ from scipy.special import logit
 
 from bert_judge import tables
 from bert_judge.config import Training
-from bert_judge.encoder.judge_folder import read_unseen_auroc
+from bert_judge.encoder.judge_folder import hash_rows, read_unseen_auroc
 from bert_judge.importers import column_names
 from bert_judge.importers.answers import make_column_reader
 from bert_judge.judges.bert.judge import BERTJudge
@@ -280,6 +280,26 @@ def test_labels_in_the_file_give_an_agreement(tmp_path: Path, column: str) -> No
     line = next(line for line in result.stdout.splitlines() if line.startswith("contains: "))
     assert line.startswith(f"contains: agreement with the column '{column}' 50.0% [15.0, 85.0] on 4 answers, kappa ")
     assert line.endswith("; the constant verdict correct agrees on 75.0%")
+
+
+def test_labels_that_a_judge_was_trained_on_do_not_measure_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three of four labelled answers for `general`; a rule was trained on none, and of a file without labels nothing is said."""
+    rows = [
+        {"question": f"Capital {n}?", "reference": "Paris", "answer": "Paris" if n % 2 else "Rome", "label": n % 2}
+        for n in range(4)
+        for n in range(4)
+    ]
+    path = write(Path("labelled.jsonl"), rows)
+    seen = hash_rows([str(row["question"]) for row in rows[:3]], [str(row["answer"]) for row in rows[:3]])
+    monkeypatch.setattr("bert_judge.labels.score_file.read_seen_rows", lambda folder: seen)
+    result = run("score", path, "--judge", "general", "--judge", "contains")
+    assert result.exit_code == 0, result.output
+    assert "general: 3 of 4 labelled answers were used to train it, and are left out of its agreement" in result.stderr
+    assert re.search(r"general: agreement with .* 100\.0% .* on 1 answers", result.stdout)
+    assert re.search(r"contains: agreement with .* 100\.0% .* on 4 answers", result.stdout)
+    assert "contains: 3 of 4" not in result.stderr
+    plain = write(Path("plain.jsonl"), [{key: row[key] for key in ("question", "reference", "answer")} for row in rows])
+    assert "used to train" not in run("score", plain).stderr
 
 
 def test_answers_that_attempt_nothing(tmp_path: Path) -> None:
