@@ -287,7 +287,6 @@ def test_labels_that_a_judge_was_trained_on_do_not_measure_it(monkeypatch: pytes
     rows = [
         {"question": f"Capital {n}?", "reference": "Paris", "answer": "Paris" if n % 2 else "Rome", "label": n % 2}
         for n in range(4)
-        for n in range(4)
     ]
     path = write(Path("labelled.jsonl"), rows)
     seen = hash_rows([str(row["question"]) for row in rows[:3]], [str(row["answer"]) for row in rows[:3]])
