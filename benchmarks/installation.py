@@ -44,7 +44,7 @@ ROW = {
     "answer": "The green pigment decays, so that the yellow and red ones show",
 }
 NOT_COUNTED = ("pip", "setuptools", "pkg_resources", "_distutils_hack")
-EXTRAS = ("api", "hub", "excel", "gguf", "workflow", "train", "llm", "all")
+EXTRAS = ("api", "hub", "excel", "gguf", "rouge", "workflow", "train", "llm", "all")
 LIMITS = {"packages": 60.0, "megabytes": 700.0}
 FILES = ("nq_open_human", "truthfulqa_human", "sra_scientsbank", "gsm8k_44_models", "simpleqa_czech")
 ROWS_PER_FILE = 600

@@ -35,7 +35,7 @@ def suggest(name: str, known_names: Iterable[str]) -> str:
 EXTRA_OF = {
     **dict.fromkeys(("accelerate", "lightgbm", "peft", "sklearn", "skops", "torch", "transformers"), "train"),
     **dict.fromkeys(("matplotlib", "snakemake"), "workflow"),
-    **{"datasets": "hub", "openai": "api", "snakemake_executor_plugin_slurm": "slurm"},
+    **{"datasets": "hub", "openai": "api", "rouge_score": "rouge", "snakemake_executor_plugin_slurm": "slurm"},
 }
 
 

