@@ -60,8 +60,8 @@ def _unfamiliar_text(text: str, languages: Sequence[str]) -> str | None:
     counts = Counter(name for _, names in unfamiliar for name in names)
     distinct = Counter(name for _, name in {(word.lower(), name) for word, names in unfamiliar for name in names})
     count, num_distinct = (max(values.values(), default=0) for values in (counts, distinct))
-    # One word, however often, may be an English one, such as "war", or a loan, such as "jalapeño".
-    if (num_distinct + len(marked) if num_distinct else len(set(marked))) < MIN_DISTINCT:
+    # One word, however often, may be an English one, such as "war".
+    if num_distinct + len(marked) < MIN_DISTINCT:
         return None
     count += len(marked)
     return UNKNOWN_LANGUAGE if not familiar or (count >= MIN_WORDS and count > 2 * familiar) else None
