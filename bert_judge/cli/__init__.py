@@ -35,7 +35,7 @@ GROUPS = {
         "plan": ("workflow:plan", "Print what a run would do, and what it would cost."),
         "run": ("workflow:run", "Run a configuration: models, tasks, judges, report."),
         "audit": ("audit:audit", "Draw answers to label, read the labels, and say who is better and what to label next."),
-        "standings": ("show:standings", "Print the accuracy of every model under every judge."),
+        "standings": ("standings:standings", "Print the accuracy of every model under every judge."),
         "show": ("show:show", "Print what a file of a run contains and the settings that produced it."),
     },
     "Files": {

@@ -122,7 +122,7 @@ def summary(files: Sequence[Path], targets: Sequence[str], settings: Sequence[st
     process = subprocess.run(command, capture_output=True, text=True)
     if process.returncode or HEADER not in process.stdout:
         reason = [line for line in (process.stderr + process.stdout).splitlines() if line.strip()]
-        raise InputError(f"snakemake cannot plan this run: {' '.join(reason[-3:]) or 'no message'}")
+        raise InputError(f"snakemake cannot plan this run: {' '.join(reason[-3:]) or f'it ended with status {process.returncode}'}")
     return process.stdout
 
 
