@@ -57,9 +57,7 @@ def _read_reference(reference: str) -> str:
     return extract_reference(strip_tags(text) if "<" in text else text)
 
 
-@view
-def _read_reference_with_tags(reference: str) -> str:
-    return extract_reference(restore_characters(reference))
+_read_reference_with_tags = view(lambda reference: extract_reference(restore_characters(reference)))
 
 
 def normalize_inputs(

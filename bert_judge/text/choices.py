@@ -110,6 +110,8 @@ _LETTER_FORMS = {0xFF21 + i: 0x41 + i for i in range(26)} | dict(zip(map(ord, "�
 _FOREIGN_LETTER = re.compile(r"(?<!\w)[Ａ-Ｚأبجدঅবডঢকখগঘ](?!\w)")
 _LAST_SENTENCE_CHARACTERS = 200
 
+# Characters from a letter to its option: mark, decoration, spaces.
+_MAX_LABEL = 9
 # A list of all options with nothing but these beside them. An empty box is no sign.
 _SELECTED = rf"[✓✔✅☑🗹√☒◉●→➡⇒►▶👉⭐←⬅⇐]|\[[xX✓✔*]\]|[-=]+>|<[-=]+|(?i:{phrase_pattern('chosen', 'chosen_without_spaces')})"
 _REJECTED = rf"[✗✘❌✖×]|(?i:{phrase_pattern('dismissed', 'dismissed_without_spaces')})"
@@ -119,9 +121,18 @@ _SIGN = re.compile(rf"(?P<rejected>{_REJECTED})|(?P<chosen>{_SELECTED})|(?P<bold
 
 def find_repeated_options(text: str, options: Mapping[str, str]) -> re.Match[str] | None:
     """Return the list of all options in a text that repeats it without a comment."""
-    if not all(option and option in text for option in options.values()):
+    if not all(option and _is_labelled(text, letter, option) for letter, option in options.items()):
         return None
     return _list_pattern(tuple(options.items())).search(text)
+
+
+def _is_labelled(text: str, letter: str, option: str) -> bool:
+    """Return whether an option stands somewhere behind its letter; the pattern of a whole list takes longer to compile."""
+    start = -1
+    while (start := text.find(option, start + 1)) >= 0:
+        if letter in text[max(0, start - _MAX_LABEL) : start]:
+            return True
+    return False
 
 
 def marks_all_options(text: str, options: Mapping[str, str]) -> bool:

@@ -21,9 +21,8 @@ from bert_judge.text import choices, extraction
 from bert_judge.text.edits import NO_EDITS, Edits, count_edits, may_be_edited
 from bert_judge.text.extraction import stated_answers, unwrap
 from bert_judge.text.normalization import normalize, normalize_words, word_list
-from bert_judge.text.reading import Text, view
+from bert_judge.text.reading import Task, Text, read_task, view
 from bert_judge.text.stemming import strip_suffix
-from bert_judge.text.task import Task, read_task
 from bert_judge.text.visible_text import strip_reasoning
 from bert_judge.text.word_metrics import contains
 
@@ -112,29 +111,17 @@ def is_truncated(references: Sequence[str], candidate: str) -> bool:
 T = TypeVar("T", str, list[str], list[int])
 
 
-@view
-def _shorten(text: str) -> str:
-    return truncate_middle(text, MAX_CHARACTERS)
-
-
-@view
-def _words(text: str) -> list[str]:
-    return truncate_middle(normalize_words(text), MAX_WORDS)
-
-
-@view
-def _vocabulary(text: str) -> frozenset[str]:
-    return frozenset(_words(text))
-
-
-@view
-def _joined(text: str) -> str:
-    return " ".join(_words(text))
-
-
-@view
-def _stems(text: str) -> frozenset[str]:
-    return frozenset(map(strip_suffix, _vocabulary(text)))
+# What the features read in a text.
+_shorten = view(lambda text: truncate_middle(text, MAX_CHARACTERS))
+_words = view(lambda text: truncate_middle(normalize_words(text), MAX_WORDS))
+_joined = view(lambda text: " ".join(_words(text)))
+_vocabulary = view(lambda text: frozenset(_words(text)))
+_stems = view(lambda text: frozenset(map(strip_suffix, _vocabulary(text))))
+_numbers = view(lambda text: frozenset(word for word in _vocabulary(text) if word[-1].isdigit()))
+_content = view(lambda text: [word for word in _words(text) if word not in word_list("function_words")] or _words(text))
+_sentences = view(lambda text: [sentence for sentence in _SENTENCE_BREAK.split(text.strip()) if sentence.strip()] or [""])
+_first_sentence = view(lambda text: _sentences(text)[0])
+_last_sentence = view(lambda text: _sentences(text)[-1] if len(_sentences(text)) > 1 else _first_sentence(text))
 
 
 @view
@@ -143,17 +130,6 @@ def _words_by_initial(text: str) -> Mapping[str, list[str]]:
     for word in _vocabulary(text):
         words.setdefault(word[0], []).append(word)
     return words
-
-
-@view
-def _content(text: str) -> list[str]:
-    function_words = word_list("function_words")
-    return [word for word in _words(text) if word not in function_words] or _words(text)
-
-
-@view
-def _numbers(text: str) -> frozenset[str]:
-    return frozenset(word for word in _vocabulary(text) if word[-1].isdigit())
 
 
 @view
@@ -176,21 +152,6 @@ def _final(text: str) -> str | None:
     """Return the final answer or box that a text states."""
     final = extraction.extract_final_answer(text) or extraction.boxed(text)
     return _shorten(unwrap(final)) if final else None
-
-
-@view
-def _sentences(text: str) -> list[str]:
-    return [sentence for sentence in _SENTENCE_BREAK.split(text.strip()) if sentence.strip()] or [""]
-
-
-@view
-def _first_sentence(text: str) -> str:
-    return _sentences(text)[0]
-
-
-@view
-def _last_sentence(text: str) -> str:
-    return _sentences(text)[-1] if len(_sentences(text)) > 1 else _first_sentence(text)
 
 
 class _TaskFeatures:
@@ -365,8 +326,10 @@ def _context_features(reference: str, answer: str) -> tuple[float, ...]:
 
 def _count_other_parts(text: str, reference_words: frozenset[str]) -> float:
     """Count the short parts of a list without a word of the reference, up to a limit."""
-    pieces = map(normalize_words, _PART_SEPARATOR.split(text))
-    unmatched = (piece for piece in pieces if 0 < len(piece) <= MAX_PART_WORDS and reference_words.isdisjoint(piece))
+    pieces = _PART_SEPARATOR.split(text)
+    # Without a separator, the words of the text are known.
+    parts = map(normalize_words, pieces if len(pieces) > 1 else [text])
+    unmatched = (piece for piece in parts if 0 < len(piece) <= MAX_PART_WORDS and reference_words.isdisjoint(piece))
     return min(float(MAX_OTHER_PARTS), len(list(itertools.islice(unmatched, MAX_OTHER_PARTS))))
 
 

@@ -7,14 +7,19 @@ as the text. Short texts recur in many rows (letters, numbers, names), so the la
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import lru_cache, wraps
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, lru_cache, wraps
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from bert_judge.text.options import Expectation
 
 T = TypeVar("T")
 # Texts that rows share, and the characters of the longest of them.
 SHARED_TEXTS, MAX_SHARED_CHARACTERS = 8192, 100
-_UNCHANGED = object()
+# Tasks that are kept for further answers, which come in any order.
+SHARED_TASKS = 256
+_MISSING, _UNCHANGED = object(), object()
 
 
 class Text(str):
@@ -54,9 +59,8 @@ def view(function: Callable[[str], T]) -> Callable[[str], T]:
             if len(text) > MAX_SHARED_CHARACTERS:
                 return function(text)
             text = _share(text)
-        try:
-            value = text.views[function]
-        except KeyError:
+        value = text.views.get(function, _MISSING)
+        if value is _MISSING:
             value = function(text)
             if type(value) is str:
                 value = Text(value)
@@ -65,3 +69,32 @@ def view(function: Callable[[str], T]) -> Callable[[str], T]:
         return text if value is _UNCHANGED else value
 
     return read
+
+
+class Task:
+    """A question with its references, read once for all answers to it."""
+
+    def __init__(self, question: str, references: Sequence[str]) -> None:
+        self.question = Text(question)
+        self.references = tuple(map(Text, references))
+
+    @cached_property
+    def options(self) -> Mapping[str, str]:
+        """The options that the question lists."""
+        # Options are read with views.
+        from bert_judge.text.options import parse_options
+
+        return parse_options(self.question)
+
+    @cached_property
+    def choice(self) -> Expectation | None:
+        """The options that the references name."""
+        from bert_judge.text.options import expected_choice
+
+        return expected_choice(self.question, self.references)
+
+
+@lru_cache(maxsize=SHARED_TASKS)
+def read_task(question: str, references: tuple[str, ...]) -> Task:
+    """Return the task of a row; rows that come one by one share it."""
+    return Task(question, references)

@@ -32,14 +32,13 @@ from bert_judge.text.latex_forms import (
 from bert_judge.text.math_worker import MathResult, MathVerifier
 from bert_judge.text.normalization import drop_percent, join_scales, normalize_words, split_words
 from bert_judge.text.options import match_option, name_option, write_letters
-from bert_judge.text.reading import Text
+from bert_judge.text.reading import Task, Text, read_task
 from bert_judge.text.rules.code import decide_code
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.members import decide_members, parse_members
 from bert_judge.text.rules.number import decide_number, mentions_quantity
 from bert_judge.text.rules.structure import compare_structures, is_same_structure
 from bert_judge.text.stemming import rouge_stems, rouge_tokenizer
-from bert_judge.text.task import Task, read_task
 from bert_judge.text.visible_text import UNFINISHED, is_blank_answer
 from bert_judge.text.word_metrics import MAX_SHORT_REFERENCE, WORD_METRICS, contains, has_distinctions, stands_alone
 

@@ -6,40 +6,37 @@ A module looks at the type of the reference first (a number, a date, an option, 
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import cache
 from typing import NamedTuple
 
 from bert_judge.text.answer_text import read_answer, read_references
-from bert_judge.text.extraction import QUOTATION, extract_final_answer
+from bert_judge.text.dates import is_moment
+from bert_judge.text.extraction import QUOTATION, extract_final_answer, unwrap
 from bert_judge.text.latex import boxed
 from bert_judge.text.normalization import normalize_words, word_list
-from bert_judge.text.reading import Text, view
+from bert_judge.text.reading import Task, Text, read_task, view
 from bert_judge.text.rules.alternatives import decide_alternatives
 from bert_judge.text.rules.code import decide_code
 from bert_judge.text.rules.commitment import decide_commitment
-from bert_judge.text.rules.date import decide_date, decide_part_of_date
+from bert_judge.text.rules.date import decide_date
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.formula import decide_formula
-from bert_judge.text.rules.identifier import decide_identifier
+from bert_judge.text.rules.identifier import decide_identifier, is_identifier
 from bert_judge.text.rules.members import decide_members
-from bert_judge.text.rules.number import decide_number
+from bert_judge.text.rules.number import decide_number, read_range, read_reference
 from bert_judge.text.rules.number import is_open as is_open_number
 from bert_judge.text.rules.qualifier import decide_qualifier
+from bert_judge.text.rules.quantity_phrase import read_phrase
 from bert_judge.text.rules.roles import decide_roles
 from bert_judge.text.rules.structure import decide_structure
 from bert_judge.text.rules.whole_answer import decide_mention, decide_no_answer, decide_option, is_option, stops_early
 from bert_judge.text.rules.wording import decide_identical, decide_name, decide_opposite, decide_part
-from bert_judge.text.rules.yes_no import decide_yes_no
-from bert_judge.text.task import Task, read_task
+from bert_judge.text.rules.yes_no import decide_yes_no, polarity_of_word
 
 __all__ = ["MODULES", "Decision", "Module", "decide", "is_open"]
 
 
 # Characters behind a stated answer; what precedes a longer text is no answer: "Here is the answer: **Step 1** …".
 _MAX_AFTER_ANSWER = 400
-# Modules whose value may stand in an answer that is corrected behind it.
-_MAY_BE_TAKEN_BACK = frozenset({"number", "option", "date"})
-_MAY_BE_LEFT_OPEN = frozenset({"number", "date"})
 _CORRECTION_CHARACTERS = 150
 # Words behind a stated answer, of which one may begin a correction: "Paris. Wait, no".
 _CORRECTING_WORDS = 2
@@ -47,38 +44,89 @@ _PLUS_MINUS = re.compile(r"\bplus(?: or |[ /-]*)minus\b|\+\s?/?\s?[-−](?=\s?\.
 _STEP = re.compile(r"\W*step \d", re.IGNORECASE)
 
 
+# What a reference may be → whether it is. Modules say for which of these they can decide.
+KINDS: Mapping[str, Callable[[str], object]] = {
+    "date": lambda reference: is_moment(unwrap(reference)),
+    "number": lambda reference: read_reference(reference) or read_range(reference),
+    "quantity": lambda reference: (phrase := read_phrase(reference)) and phrase.words,
+    "identifier": is_identifier,
+    "yes_no": lambda reference: polarity_of_word(reference) is not None,
+}
+
+
+@view
+def expected_kinds(reference: str) -> frozenset[str]:
+    """Return the kinds of answer that a reference expects, of `KINDS`."""
+    return frozenset(kind for kind, is_kind in KINDS.items() if is_kind(reference))
+
+
+def is_withdrawn(task: Task, text: str) -> bool:
+    """Return whether a correction begins directly behind the stated answer, or a word that withdraws it stands at the end."""
+    stated = _state_answer(text)
+    behind = _behind(text, stated) if _is_followed(text, stated) else ""
+    starts = normalize_words(behind[:_CORRECTION_CHARACTERS])[:_CORRECTING_WORDS]
+    ends = normalize_words(text[-_CORRECTION_CHARACTERS:])
+    return not (word_list("corrections").isdisjoint(starts) and word_list("withdrawals").isdisjoint(ends))
+
+
+def is_other_option(task: Task, text: str) -> bool:
+    """Return whether a word of correction stands at the end: a model that goes on with further questions states several letters."""
+    return not is_option(task, text) and _corrects(text)
+
+
+def is_corrected(task: Task, text: str) -> bool:
+    """Return whether a word of correction stands behind the stated answer, or at the end of a text that states none."""
+    return _corrects(_behind(text, _state_answer(text)))
+
+
+def _corrects(text: str) -> bool:
+    words = normalize_words(text[-_CORRECTION_CHARACTERS:])
+    return not all(word_list(name).isdisjoint(words) for name in ("corrections", "rejections", "withdrawals"))
+
+
 class Module(NamedTuple):
     """A rule module.
 
-    `decide(question, reference, answer)` compares with one reference, and `answer` is the answer that the candidate states, or the
-    whole candidate if it states none. With `reads_all`, it is `decide(question, references, candidate)`.
+    Attributes:
+        decide: `decide(task, reference, answer)` compares with one reference, and `answer` is the answer that the candidate
+            states, or the whole candidate if it states none. With `reads_all`, it is `decide(task, candidate)`.
+        kind: which of `KINDS` a reference must be; None: any.
+        is_taken_back: whether the candidate takes back what the module decides about.
+        may_be_open: a match decides nothing where the candidate leaves open which of several values it means.
+        may_go_on: an incorrect answer may go on below the one that is stated.
+        has_other_names: a reference that shares no word with an incorrect answer may be another name of the same thing.
     """
 
     name: str
     decide: Callable[..., Decision | None]
     reads_all: bool = False
+    kind: str | None = None
+    is_taken_back: Callable[[Task, str], bool] = is_withdrawn
+    may_be_open: bool = False
+    may_go_on: bool = False
+    has_other_names: bool = False
 
 
 # Modules that read all references come first in effect: they decide for all of them.
 MODULES: tuple[Module, ...] = (
     Module("no_answer", decide_no_answer, reads_all=True),
     Module("json", decide_structure, reads_all=True),
-    Module("option", decide_option, reads_all=True),
+    Module("option", decide_option, reads_all=True, is_taken_back=is_other_option),
     Module("mention", decide_mention, reads_all=True),
     Module("alternatives", decide_alternatives, reads_all=True),
-    Module("commitment", decide_commitment, reads_all=True),
+    Module("commitment", decide_commitment, reads_all=True, is_taken_back=lambda task, text: False),
     Module("code", decide_code),
     Module("identical", decide_identical),
-    Module("date", decide_date),
-    Module("part_of_date", decide_part_of_date),
-    Module("list", decide_members),
-    Module("qualifier", decide_qualifier),
-    Module("number", decide_number),
+    Module("date", decide_date, kind="date", is_taken_back=is_corrected, may_be_open=True),
+    Module("part_of_date", decide_date, kind="date"),
+    Module("list", decide_members, may_go_on=True),
+    Module("qualifier", decide_qualifier, kind="quantity"),
+    Module("number", decide_number, kind="number", is_taken_back=is_corrected, may_be_open=True),
     Module("formula", decide_formula),
-    Module("identifier", decide_identifier),
+    Module("identifier", decide_identifier, kind="identifier"),
     Module("part", decide_part),
-    Module("name", decide_name),
-    Module("yes_no", decide_yes_no),
+    Module("name", decide_name, has_other_names=True),
+    Module("yes_no", decide_yes_no, kind="yes_no"),
     Module("opposite", decide_opposite),
     Module("roles", decide_roles),
 )
@@ -107,18 +155,15 @@ def decide(
     signed = tuple(map(_write_plus_minus, task.references))
     task = task if signed == task.references else read_task(question, signed)
     decision = _decide(task, text, allowed)
-    if decision is None or decision.correct is None or decision.module == "commitment":
+    if decision is None or decision.correct is None:
         return decision
-    if decision.correct and decision.module in _MAY_BE_LEFT_OPEN and _is_left_open(task, text):
-        return None
-    if decision.module == "option" and is_option(task, text):
-        return decision
-    return None if _may_be_corrected(decision.module, text) else decision
+    module = _BY_NAME[decision.module]
+    is_unclear = decision.correct and module.may_be_open and _is_left_open(task, text)
+    return None if is_unclear or module.is_taken_back(task, text) else decision
 
 
-@view
-def _write_plus_minus(text: str) -> str:
-    return _PLUS_MINUS.sub("±", text)
+_BY_NAME = {module.name: module for module in MODULES}
+_write_plus_minus = view(lambda text: _PLUS_MINUS.sub("±", text))
 
 
 def is_open(question: str, references: Sequence[str], candidate: str) -> bool:
@@ -128,23 +173,10 @@ def is_open(question: str, references: Sequence[str], candidate: str) -> bool:
     stated = _state_answer(text)
     answer = text if stated is None else stated
     return any(
-        is_open_number(task.question, reference, answer) or decide_part_of_date(task, reference, answer) is not None
+        is_open_number(task.question, reference, answer)
+        or ((decision := decide_date(task, reference, answer)) and decision.module == "part_of_date")
         for reference in read_references(task.references, text)
     )
-
-
-def _may_be_corrected(module: str, text: str) -> bool:
-    """Return whether words of correction stand behind the stated answer, or at the end of a text that states none.
-
-    For options, the end of the text always counts: a model that goes on with further questions states several letters.
-    """
-    stated = _state_answer(text)
-    behind = text if stated is None or module == "option" else text[text.rfind(stated) + len(stated) :]
-    if module in _MAY_BE_TAKEN_BACK:
-        return not _corrections().isdisjoint(normalize_words(behind[-_CORRECTION_CHARACTERS:]))
-    starts = normalize_words(behind[:_CORRECTION_CHARACTERS])[:_CORRECTING_WORDS] if _is_followed(text, stated) else ()
-    ends = normalize_words(text[-_CORRECTION_CHARACTERS:])
-    return not (word_list("corrections").isdisjoint(starts) and word_list("withdrawals").isdisjoint(ends))
 
 
 def _is_left_open(task: Task, text: str) -> bool:
@@ -152,18 +184,19 @@ def _is_left_open(task: Task, text: str) -> bool:
     return stops_early(text) or any(decide_module(task, text) is not None for decide_module in modules)
 
 
-@cache
-def _corrections() -> frozenset[str]:
-    return word_list("corrections") | word_list("rejections") | word_list("withdrawals")
-
-
 def _decide(task: Task, text: str, allowed: Mapping[str, Collection[str]] | None) -> Decision | None:
     modules = [module for module in MODULES if allowed is None or module.name in allowed]
 
     def ask(*texts: str, reads_all: bool = False) -> Decision | None:
-        decisions = (module.decide(task, *texts) for module in modules if module.reads_all is reads_all)
-        is_allowed = (lambda decision: decision.verdict in allowed[decision.module]) if allowed is not None else bool
-        return next((decision for decision in decisions if decision and is_allowed(decision)), None)
+        kinds = frozenset() if reads_all else expected_kinds(texts[0])
+        for module in modules:
+            if module.reads_all is not reads_all or not (module.kind is None or module.kind in kinds):
+                continue
+            decision = module.decide(task, *texts)
+            # A function may decide for several modules.
+            if decision and decision.module == module.name and (allowed is None or decision.verdict in allowed[module.name]):
+                return decision
+        return None
 
     if decision := ask(text, reads_all=True):
         return decision
@@ -177,7 +210,7 @@ def _decide(task: Task, text: str, allowed: Mapping[str, Collection[str]] | None
         return correct
     if unfinished := next((decision for decision in decisions if decision and decision.correct is None), None):
         return unfinished
-    if any(decision and decision.module == "name" for decision in decisions):
+    if any(decision and _BY_NAME[decision.module].has_other_names for decision in decisions):
         # References that share no word with the answer are other names of the same person, about which no module decides.
         words = set(normalize_words(answer))
         decisions = [
@@ -186,7 +219,7 @@ def _decide(task: Task, text: str, allowed: Mapping[str, Collection[str]] | None
             if decision or not words.isdisjoint(normalize_words(reference))
         ]
     # The other members of a list may stand below the first.
-    is_whole = not _is_followed(text, stated) or not any(decision and decision.module == "list" for decision in decisions)
+    is_whole = not _is_followed(text, stated) or not any(decision and _BY_NAME[decision.module].may_go_on for decision in decisions)
     return decisions[0] if all(decisions) and is_whole else None
 
 
@@ -199,6 +232,10 @@ def _state_answer(text: str) -> str | None:
     return answer
 
 
+def _behind(text: str, stated: str | None) -> str:
+    return text if stated is None else text[text.rfind(stated) + len(stated) :]
+
+
 def _is_followed(text: str, stated: str | None) -> bool:
     """Return whether words follow the answer that a text states."""
-    return stated is not None and any(map(str.isalnum, text[text.rfind(stated) + len(stated) :]))
+    return stated is not None and any(map(str.isalnum, _behind(text, stated)))

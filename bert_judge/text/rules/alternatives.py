@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from bert_judge.text.dates import is_moment
 from bert_judge.text.extraction import extract_final_answer, strip_markup, unwrap
 from bert_judge.text.normalization import normalize
+from bert_judge.text.reading import Task
 from bert_judge.text.rules.date import decide_date
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.members import MAX_MEMBER_WORDS, MONTH, SENTENCE_WORD, asks_several
 from bert_judge.text.rules.number import decide_number
-from bert_judge.text.task import Task
 
 MAX_CHARACTERS = 300
 MIN_CANDIDATES = 3

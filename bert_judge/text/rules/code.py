@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 from bert_judge.runtime.package_data import read_yaml
 from bert_judge.text.extraction import strip_fence, unwrap
+from bert_judge.text.reading import Task
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.number import HEDGE
-from bert_judge.text.task import Task
 
 _MAX_CHARACTERS, _MAX_STATEMENT = 200, 1_000
 
@@ -79,14 +79,12 @@ def decide_code(task: Task, reference: str, answer: str, *, is_whole: bool = Fal
     if len(reference) > _MAX_CHARACTERS or len(answer) > _MAX_CHARACTERS:
         return None
     for code in _codes():
-        expected = code.read(expected_text) if code.asks.search(task.question) else None
-        actual = (code.read(given_text) or (None if is_whole else code.find(answer))) if expected else None
+        expected = code.read(expected_text)
+        if not expected or not code.asks.search(task.question):
+            continue
+        actual = code.read(given_text) or (None if is_whole else code.find(answer))
         is_same = expected == actual
-        if (
-            expected
-            and actual
-            and (is_same or code.name not in _MAY_MEAN_THE_SAME or _MAY_MEAN_THE_SAME[code.name](expected, actual))
-        ):
+        if actual and (is_same or code.name not in _MAY_MEAN_THE_SAME or _MAY_MEAN_THE_SAME[code.name](expected, actual)):
             return Decision(is_same, "code", f"{'same' if is_same else 'another'} {code.name}: {actual}, {expected}")
     return None
 
@@ -160,7 +158,7 @@ def _compare_formulas(question: str, expected: str, actual: str) -> Decision | N
         return Decision(is_same, "code", f"{'the same' if is_same else 'another'} reaction")
     first, second = (_MARKUP.sub("", text) for text in (first, second))
     is_marked = any(map(str.isdigit, first)) and any(map(str.isalpha, first))
-    if not ((is_marked or _ASKS_SUBSTANCE.search(question)) and _FORMULA.fullmatch(first) and _FORMULA.fullmatch(second)):
+    if not (_FORMULA.fullmatch(first) and _FORMULA.fullmatch(second) and (is_marked or _ASKS_SUBSTANCE.search(question))):
         return None
     if first == second:
         return Decision(True, "code", f"the same formula: {first}") if is_marked or first == expected else None

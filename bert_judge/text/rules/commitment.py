@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from functools import cache
 
 from bert_judge.text.extraction import extract_final_answer, phrase_pattern, unwrap
+from bert_judge.text.reading import Task
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.whole_answer import unfinished_pattern
 from bert_judge.text.rules.yes_no import polarity_of_word
-from bert_judge.text.task import Task
 
 # A longer text argues, and its last sentences may speak about something else.
 MAX_CHARACTERS = 300

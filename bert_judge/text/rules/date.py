@@ -8,9 +8,9 @@ from itertools import zip_longest
 
 from bert_judge.text.dates import Moment, find_moments, is_moment
 from bert_judge.text.extraction import unwrap
+from bert_judge.text.reading import Task
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.number import HEDGE
-from bert_judge.text.task import Task
 
 _ASKS_DURATION = re.compile(r"\b(?:how long|duration|how many|how much|how old|what age)\b", re.IGNORECASE)
 _ASKS_TIME = re.compile(
@@ -31,16 +31,11 @@ _MAX_SENTENCE = 300
 
 
 def decide_date(task: Task, reference: str, answer: str) -> Decision | None:
-    """Decide if the reference is a date or a time, and the answer is one or a short text with one that is not in the question."""
-    return decision if (decision := _decide(task, reference, answer)) and decision.module == "date" else None
+    """Decide if the reference is a date or a time, and the answer is one or a short text with one that is not in the question.
 
-
-def decide_part_of_date(task: Task, reference: str, answer: str) -> Decision | None:
-    """Decide incorrect if the answer is only the year or the month of the date that is asked for, which some readers accept."""
-    return decision if (decision := _decide(task, reference, answer)) and decision.module == "part_of_date" else None
-
-
-def _decide(task: Task, reference: str, answer: str) -> Decision | None:
+    If the answer is only the year or the month of the date that is asked for, which some readers accept, the module of the decision
+    is `part_of_date`.
+    """
     expected = is_moment(unwrap(reference))
     if expected is None or _ASKS_DURATION.search(task.question):
         return None

@@ -15,10 +15,9 @@ from bert_judge.text.extraction import strip_markup, unwrap
 from bert_judge.text.latex_forms import find_expression, is_formula, rewrite_notation
 from bert_judge.text.math_worker import MathResult, MathVerifier
 from bert_judge.text.normalization import read_number_words
-from bert_judge.text.reading import view
+from bert_judge.text.reading import Task, view
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.number import read_range, read_reference
-from bert_judge.text.task import Task
 
 _TABLES: Mapping[str, Any] = read_yaml(Path(__file__).parents[1] / "formulas.yaml")
 _MAX_CHARACTERS, _MAX_SIGNS = 300, 40

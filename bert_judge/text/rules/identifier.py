@@ -12,10 +12,9 @@ from collections.abc import Callable
 from bert_judge.text.dates import is_moment
 from bert_judge.text.extraction import unwrap
 from bert_judge.text.normalization import NUMBER_WORDS, ORDINALS, ROMAN, normalize_words, word_list
-from bert_judge.text.reading import view
+from bert_judge.text.reading import Task, view
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.number import read_range, read_reference
-from bert_judge.text.task import Task
 
 # Characters of a reference or an answer.
 _MAX_CHARACTERS = 80
@@ -62,9 +61,7 @@ _ADDRESS = re.compile(r"\S+@\S+|\w+://\S+|(?:[\w.-]+/)+[\w.-]+|[\w-]+\.[a-z]{1,4
 
 def decide_identifier(task: Task, reference: str, answer: str) -> Decision | None:
     """Decide if the reference is an identifier and the answer is nothing but another one, or the same."""
-    if len(reference) > _MAX_CHARACTERS or len(answer) > _MAX_CHARACTERS or not _MAY_BE.search(reference):
-        return None
-    if read_reference(reference) or read_range(reference) or is_moment(unwrap(reference)):
+    if len(answer) > _MAX_CHARACTERS or not is_identifier(reference):
         return None
     first, second = unwrap(reference), unwrap(answer)
     # What stands in brackets explains the same one: Super Bowl XLII (42).
@@ -78,6 +75,14 @@ def decide_identifier(task: Task, reference: str, answer: str) -> Decision | Non
             Decision(True, "identifier", f"same identifier: {second} = {first}") if _is_code(first) or _has_number(first) else None
         )
     return Decision(False, "identifier", f"another identifier: {second}, {first}") if _differ(first, second) else None
+
+
+@view
+def is_identifier(text: str) -> bool:
+    """Return whether a text may be an identifier: it has a digit, a sign, a numeral or initials, and is no quantity or date."""
+    if len(text) > _MAX_CHARACTERS or not _MAY_BE.search(text):
+        return False
+    return not (read_reference(text) or read_range(text) or is_moment(unwrap(text)))
 
 
 def _spell(text: str) -> str:

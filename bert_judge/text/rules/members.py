@@ -7,10 +7,9 @@ from typing import NamedTuple
 
 from bert_judge.text.extraction import strip_fence, strip_markup, unwrap
 from bert_judge.text.normalization import normalize
-from bert_judge.text.reading import view
+from bert_judge.text.reading import Task, view
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.number import HEDGE
-from bert_judge.text.task import Task
 
 MAX_CHARACTERS = 400
 MAX_MEMBER_WORDS = 6

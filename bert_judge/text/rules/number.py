@@ -14,10 +14,9 @@ from bert_judge.text.extraction import unwrap
 from bert_judge.text.latex import find_boxes
 from bert_judge.text.normalization import NUMBER_WORDS
 from bert_judge.text.quantities import UNIT_SYMBOLS, Quantity, Unit, direction_of, find_quantities, is_quantity, prepare_text
-from bert_judge.text.reading import view
+from bert_judge.text.reading import Task, view
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.quantity_phrase import CALENDAR, lacks_words, unit_name, units_below
-from bert_judge.text.task import Task
 
 # Currencies whose hundredth is a cent or a penny.
 _WITH_CENTS = frozenset({"USD", "EUR", "CAD", "AUD", "GBP"})

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from bert_judge.text.reading import Task
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.number import HEDGE, compare, is_year, read_range
 from bert_judge.text.rules.quantity_phrase import read_phrase
 from bert_judge.text.rules.wording import ASKS_WORDING, are_opposites
-from bert_judge.text.task import Task
 
 _MAX_FREE_WORDS = 2
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bert_judge.runtime.package_data import read_yaml
+from bert_judge.text.reading import Task
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.wording import ASKS_WORDING
-from bert_judge.text.task import Task
 
 MIN_WORDS, MAX_WORDS = 3, 25
 _WORD = re.compile(r"\d+(?:[.,]\d+)+|[^\W_]+(?:['’-][^\W_]+)*")

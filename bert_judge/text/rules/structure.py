@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bert_judge.text.extraction import strip_fence
-from bert_judge.text.reading import view
+from bert_judge.text.reading import Task, view
 from bert_judge.text.rules.decision import Decision
-from bert_judge.text.task import Task
 
 MAX_CHARACTERS = 20_000
 _START = re.compile(r"[\[{]|[A-Za-z_][\w.]*\(")

@@ -10,9 +10,9 @@ from bert_judge.text.extraction import extract_final_answer, is_announcement, ph
 from bert_judge.text.latex import boxed
 from bert_judge.text.options import UNLISTED, match_option, write_letters
 from bert_judge.text.quantities import find_quantities, is_quantity
+from bert_judge.text.reading import Task
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.number import read_reference
-from bert_judge.text.task import Task
 
 # A longer text may explain why there is no answer, in other words.
 MAX_ANSWER_WORDS, MAX_ANSWER_CHARACTERS = 12, 400

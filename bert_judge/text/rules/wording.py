@@ -15,11 +15,10 @@ from bert_judge.runtime.package_data import read_yaml
 from bert_judge.text.extraction import is_same_text, last_sentence, strip_markup, unwrap
 from bert_judge.text.languages import function_words
 from bert_judge.text.normalization import normalize, normalize_words, read_number_words, word_list
-from bert_judge.text.reading import view
+from bert_judge.text.reading import Task, view
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.members import GENERIC
 from bert_judge.text.stemming import stem_words
-from bert_judge.text.task import Task
 
 # Only letters: symbols and digits have rules of their own.
 _ONLY_WORDS = re.compile(r"[^\W\d_]{2,}(?:[\s_.'’-]+[^\W\d_]+){0,9}")
@@ -202,14 +201,10 @@ def decide_opposite(task: Task, reference: str, answer: str) -> Decision | None:
 
 
 @view
-def _words_of(text: str) -> tuple[str, ...]:
-    text = _NUMBERED.sub("", _FREE_ARTICLES.sub("", strip_markup(text).replace("’", "'")))
-    return tuple(re.findall(r"[^\W_]+(?:['-][^\W_]+)*", text.casefold().replace("grey", "gray").replace("gray", "grey")))
-
-
-def split_words(text: str) -> list[str]:
+def split_words(text: str) -> Sequence[str]:
     """Split a short text into words in small letters, without a leading article; hyphens stay."""
-    return list(_words_of(text))
+    text = _NUMBERED.sub("", _FREE_ARTICLES.sub("", strip_markup(text).replace("’", "'")))
+    return re.findall(r"[^\W_]+(?:['-][^\W_]+)*", text.casefold().replace("grey", "gray").replace("gray", "grey"))
 
 
 def list_opposites(word: str) -> list[str]:

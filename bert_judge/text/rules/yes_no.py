@@ -7,9 +7,8 @@ from pathlib import Path
 
 from bert_judge.runtime.package_data import read_yaml
 from bert_judge.text.extraction import strip_markup
-from bert_judge.text.reading import view
+from bert_judge.text.reading import Task, view
 from bert_judge.text.rules.decision import Decision
-from bert_judge.text.task import Task
 
 # A longer answer weighs more than one thing.
 MAX_CHARACTERS = 250

@@ -2,9 +2,9 @@
 
 import pytest
 
+from bert_judge.text.reading import Task
 from bert_judge.text.rules.number import decide_number, is_open
 from bert_judge.text.rules.quantity_phrase import units_below
-from bert_judge.text.task import Task
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,7 @@ import pickle
 
 from bert_judge.text.extraction import unwrap
 from bert_judge.text.normalization import normalize_words
-from bert_judge.text.reading import MAX_SHARED_CHARACTERS, Text, view
-from bert_judge.text.task import read_task
+from bert_judge.text.reading import MAX_SHARED_CHARACTERS, Text, read_task, view
 
 CALLS = []
 LONG = "Paris " * MAX_SHARED_CHARACTERS
