@@ -280,6 +280,12 @@ def test_the_example_of_a_judge_kind_is_the_tested_one() -> None:
     assert names and {name: shown[name] for name in names} == {name: tested.get(name) for name in names}
 
 
+def test_the_example_of_a_rule_module_is_the_tested_one() -> None:
+    tested = (ROOT / "tests" / "unit" / "text" / "test_own_rule_module.py").read_text("utf-8")
+    module, line = [block.strip() for block in fenced(PAGES["docs/extending.md"], "python") if "decide_color" in block]
+    assert module in tested and line in tested
+
+
 def test_the_versions_that_were_tested_are_those_that_make_installs() -> None:
     installed = (ROOT / "constraints.txt").read_text("utf-8") + (ROOT / "Makefile").read_text("utf-8")
     rows = [line for line in PAGES["docs/use_it_from.md"].splitlines() if re.search(r"^\|.*`(make test|frameworks)`", line)]

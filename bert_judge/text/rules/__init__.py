@@ -9,28 +9,26 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from bert_judge.text.answer_text import read_answer, read_references
-from bert_judge.text.dates import is_moment
-from bert_judge.text.extraction import QUOTATION, extract_final_answer, unwrap
+from bert_judge.text.extraction import QUOTATION, extract_final_answer
 from bert_judge.text.latex import boxed
 from bert_judge.text.normalization import normalize_words, word_list
 from bert_judge.text.reading import Task, Text, read_task, view
 from bert_judge.text.rules.alternatives import decide_alternatives
 from bert_judge.text.rules.code import decide_code
 from bert_judge.text.rules.commitment import decide_commitment
-from bert_judge.text.rules.date import decide_date
+from bert_judge.text.rules.date import decide_date, read_date
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.formula import decide_formula
 from bert_judge.text.rules.identifier import decide_identifier, is_identifier
 from bert_judge.text.rules.members import decide_members
-from bert_judge.text.rules.number import decide_number, read_range, read_reference
+from bert_judge.text.rules.number import decide_number, is_number
 from bert_judge.text.rules.number import is_open as is_open_number
-from bert_judge.text.rules.qualifier import decide_qualifier
-from bert_judge.text.rules.quantity_phrase import read_phrase
+from bert_judge.text.rules.qualifier import decide_qualifier, has_qualifier
 from bert_judge.text.rules.roles import decide_roles
 from bert_judge.text.rules.structure import decide_structure
 from bert_judge.text.rules.whole_answer import decide_mention, decide_no_answer, decide_option, is_option, stops_early
 from bert_judge.text.rules.wording import decide_identical, decide_name, decide_opposite, decide_part
-from bert_judge.text.rules.yes_no import decide_yes_no, polarity_of_word
+from bert_judge.text.rules.yes_no import decide_yes_no, is_yes_or_no
 
 __all__ = ["MODULES", "Decision", "Module", "decide", "is_open"]
 
@@ -42,22 +40,6 @@ _CORRECTION_CHARACTERS = 150
 _CORRECTING_WORDS = 2
 _PLUS_MINUS = re.compile(r"\bplus(?: or |[ /-]*)minus\b|\+\s?/?\s?[-−](?=\s?\.?\d)", re.IGNORECASE)
 _STEP = re.compile(r"\W*step \d", re.IGNORECASE)
-
-
-# What a reference may be → whether it is. Modules say for which of these they can decide.
-KINDS: Mapping[str, Callable[[str], object]] = {
-    "date": lambda reference: is_moment(unwrap(reference)),
-    "number": lambda reference: read_reference(reference) or read_range(reference),
-    "quantity": lambda reference: (phrase := read_phrase(reference)) and phrase.words,
-    "identifier": is_identifier,
-    "yes_no": lambda reference: polarity_of_word(reference) is not None,
-}
-
-
-@view
-def expected_kinds(reference: str) -> frozenset[str]:
-    """Return the kinds of answer that a reference expects, of `KINDS`."""
-    return frozenset(kind for kind, is_kind in KINDS.items() if is_kind(reference))
 
 
 def is_withdrawn(task: Task, text: str) -> bool:
@@ -90,7 +72,7 @@ class Module(NamedTuple):
     Attributes:
         decide: `decide(task, reference, answer)` compares with one reference, and `answer` is the answer that the candidate
             states, or the whole candidate if it states none. With `reads_all`, it is `decide(task, candidate)`.
-        kind: which of `KINDS` a reference must be; None: any.
+        expects: whether a reference is of the kind that the module can decide about; it is asked for no other.
         is_taken_back: whether the candidate takes back what the module decides about.
         may_be_open: a match decides nothing where the candidate leaves open which of several values it means.
         may_go_on: an incorrect answer may go on below the one that is stated.
@@ -100,7 +82,7 @@ class Module(NamedTuple):
     name: str
     decide: Callable[..., Decision | None]
     reads_all: bool = False
-    kind: str | None = None
+    expects: Callable[[str], object] = lambda reference: True
     is_taken_back: Callable[[Task, str], bool] = is_withdrawn
     may_be_open: bool = False
     may_go_on: bool = False
@@ -117,16 +99,16 @@ MODULES: tuple[Module, ...] = (
     Module("commitment", decide_commitment, reads_all=True, is_taken_back=lambda task, text: False),
     Module("code", decide_code),
     Module("identical", decide_identical),
-    Module("date", decide_date, kind="date", is_taken_back=is_corrected, may_be_open=True),
-    Module("part_of_date", decide_date, kind="date"),
+    Module("date", decide_date, expects=read_date, is_taken_back=is_corrected, may_be_open=True),
+    Module("part_of_date", decide_date, expects=read_date),
     Module("list", decide_members, may_go_on=True),
-    Module("qualifier", decide_qualifier, kind="quantity"),
-    Module("number", decide_number, kind="number", is_taken_back=is_corrected, may_be_open=True),
+    Module("qualifier", decide_qualifier, expects=has_qualifier),
+    Module("number", decide_number, expects=is_number, is_taken_back=is_corrected, may_be_open=True),
     Module("formula", decide_formula),
-    Module("identifier", decide_identifier, kind="identifier"),
+    Module("identifier", decide_identifier, expects=is_identifier),
     Module("part", decide_part),
     Module("name", decide_name, has_other_names=True),
-    Module("yes_no", decide_yes_no, kind="yes_no"),
+    Module("yes_no", decide_yes_no, expects=is_yes_or_no),
     Module("opposite", decide_opposite),
     Module("roles", decide_roles),
 )
@@ -157,12 +139,15 @@ def decide(
     decision = _decide(task, text, allowed)
     if decision is None or decision.correct is None:
         return decision
-    module = _BY_NAME[decision.module]
+    module = _module_of(decision)
     is_unclear = decision.correct and module.may_be_open and _is_left_open(task, text)
     return None if is_unclear or module.is_taken_back(task, text) else decision
 
 
-_BY_NAME = {module.name: module for module in MODULES}
+def _module_of(decision: Decision) -> Module:
+    return next(module for module in MODULES if module.name == decision.module)
+
+
 _write_plus_minus = view(lambda text: _PLUS_MINUS.sub("±", text))
 
 
@@ -188,9 +173,8 @@ def _decide(task: Task, text: str, allowed: Mapping[str, Collection[str]] | None
     modules = [module for module in MODULES if allowed is None or module.name in allowed]
 
     def ask(*texts: str, reads_all: bool = False) -> Decision | None:
-        kinds = frozenset() if reads_all else expected_kinds(texts[0])
         for module in modules:
-            if module.reads_all is not reads_all or not (module.kind is None or module.kind in kinds):
+            if module.reads_all is not reads_all or not (reads_all or module.expects(texts[0])):
                 continue
             decision = module.decide(task, *texts)
             # A function may decide for several modules.
@@ -210,7 +194,7 @@ def _decide(task: Task, text: str, allowed: Mapping[str, Collection[str]] | None
         return correct
     if unfinished := next((decision for decision in decisions if decision and decision.correct is None), None):
         return unfinished
-    if any(decision and _BY_NAME[decision.module].has_other_names for decision in decisions):
+    if any(decision and _module_of(decision).has_other_names for decision in decisions):
         # References that share no word with the answer are other names of the same person, about which no module decides.
         words = set(normalize_words(answer))
         decisions = [
@@ -219,7 +203,7 @@ def _decide(task: Task, text: str, allowed: Mapping[str, Collection[str]] | None
             if decision or not words.isdisjoint(normalize_words(reference))
         ]
     # The other members of a list may stand below the first.
-    is_whole = not _is_followed(text, stated) or not any(decision and _BY_NAME[decision.module].may_go_on for decision in decisions)
+    is_whole = not _is_followed(text, stated) or not any(decision and _module_of(decision).may_go_on for decision in decisions)
     return decisions[0] if all(decisions) and is_whole else None
 
 

@@ -74,6 +74,8 @@ def decide_alternatives(task: Task, text: str) -> Decision | None:
     pieces = [piece.strip() for piece in separator.split(listed) if piece.strip()]
     if SENTENCE_WORD.search(" ".join(pieces)) or any(map(_UNFINISHED.search, pieces)) or any(map(_REPLACES.match, pieces)):
         return None
+    if len(pieces) < 2:
+        return None
     texts = list(map(normalize, pieces))
     expected = {normalize(unwrap(reference)) for reference in task.references}
     matches, rejected = [part for part in texts if part in expected], [part for part in texts if part not in expected]

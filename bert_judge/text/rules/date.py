@@ -8,7 +8,7 @@ from itertools import zip_longest
 
 from bert_judge.text.dates import Moment, find_moments, is_moment
 from bert_judge.text.extraction import unwrap
-from bert_judge.text.reading import Task
+from bert_judge.text.reading import Task, view
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.number import HEDGE
 
@@ -30,13 +30,16 @@ _FOOTNOTE = re.compile(r"\b[12]\d{4,6}\b|[a-z]{3}\d{1,2}[.,]")
 _MAX_SENTENCE = 300
 
 
+read_date = view(lambda reference: is_moment(unwrap(reference)))
+
+
 def decide_date(task: Task, reference: str, answer: str) -> Decision | None:
     """Decide if the reference is a date or a time, and the answer is one or a short text with one that is not in the question.
 
     If the answer is only the year or the month of the date that is asked for, which some readers accept, the module of the decision
     is `part_of_date`.
     """
-    expected = is_moment(unwrap(reference))
+    expected = read_date(reference)
     if expected is None or _ASKS_DURATION.search(task.question):
         return None
     if expected.text.isdecimal() and not _ASKS_TIME.search(task.question):

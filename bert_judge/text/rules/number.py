@@ -78,6 +78,10 @@ class _Pair(NamedTuple):
     is_conclusion: bool
 
 
+def is_number(reference: str) -> bool:
+    return read_reference(reference) is not None or read_range(reference) is not None
+
+
 def decide_number(task: Task, reference: str, answer: str) -> Decision | None:
     """Decide if the reference is a quantity, and the answer is one or a short sentence with one that the question does not have."""
     if expected_range := read_range(reference):

@@ -11,6 +11,12 @@ from bert_judge.text.rules.wording import ASKS_WORDING, are_opposites
 _MAX_FREE_WORDS = 2
 
 
+def has_qualifier(reference: str) -> bool:
+    """Return whether a reference is a quantity with words beside it."""
+    phrase = read_phrase(reference)
+    return phrase is not None and bool(phrase.stems)
+
+
 def decide_qualifier(task: Task, reference: str, answer: str) -> Decision | None:
     """Decide if both are one quantity with other words: the same words, opposite ones, or one other word behind the same unit."""
     expected, actual = read_phrase(reference), read_phrase(answer)

@@ -48,6 +48,10 @@ def _sentence() -> re.Pattern[str]:
     return re.compile(rf"(?:{'|'.join(_phrases()['sentence'])})(?=\s*(?:[,.;!]|$))", re.IGNORECASE)
 
 
+def is_yes_or_no(reference: str) -> bool:
+    return polarity_of_word(reference) is not None
+
+
 def decide_yes_no(task: Task, reference: str, answer: str) -> Decision | None:
     """Decide if the reference is a word for yes or no and a short answer affirms or denies."""
     expected = polarity_of_word(reference)
