@@ -145,7 +145,7 @@ def _check_size(name: str, questions: int, minimum: float) -> None:
     if questions < needed:
         raise InputError(
             f"answers to {questions} questions are labelled {name}, and even a flawless judge needs {needed} to reach {minimum:g}; "
-            "label more answers"
+            "label answers to more questions"
         )
 
 

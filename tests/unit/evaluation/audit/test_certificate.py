@@ -142,7 +142,7 @@ def test_command(tmp_path):
     [
         (60, "", "no row has a label in 'label'; label some answers"),
         (60, 1, "no answer is labelled incorrect; a certificate needs both classes"),
-        (10, None, "even a flawless judge needs 14 to reach 0.8; label more answers"),
+        (10, None, "even a flawless judge needs 14 to reach 0.8; label answers to more questions"),
     ],
 )
 def test_bad_files_get_one_line(tmp_path, rows, label, fault):
