@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
-from scipy.special import expit, logit
 
 from bert_judge import __version__, tables
 from bert_judge.config import Input
@@ -26,6 +25,7 @@ from bert_judge.encoder.encoding import TAGS, TOKENIZER_FILE, RowEncoder, RowTok
 from bert_judge.encoder.judge_folder import JUDGE_FILE, TREES_FILE, check_folder
 from bert_judge.encoder.weights import INPUTS_FILE, WEIGHTS_FILE, EncoderWeights, read_weights
 from bert_judge.runtime.errors import InputError
+from bert_judge.statistics.logistic import expit, logit
 from bert_judge.text import TEXT_VERSION
 
 if TYPE_CHECKING:

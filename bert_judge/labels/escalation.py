@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from bert_judge.judges.cascade.escalation import combine, is_certain
 from bert_judge.judges.prompted import MODEL_FAILED
@@ -21,6 +20,9 @@ from bert_judge.labels.judging import JudgeInput, LabelStore, judge_rows
 from bert_judge.runtime import keyed_random
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.logs import count_causes
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # Rows that a server is asked about together; after a slice without any reply it is given up.
 SLICE_ROWS = 256
@@ -73,6 +75,8 @@ class Escalation(NamedCascade):
 
     def to_frame(self) -> pd.DataFrame:
         """Return the records as a table."""
+        import pandas as pd
+
         return pd.DataFrame(self.records, columns=RowRecord._fields)
 
     def check_verdicts(self) -> None:

@@ -1,33 +1,41 @@
 """Writers of a file's rows with new columns appended; the existing cells are written exactly as they were read."""
 
+from __future__ import annotations
+
 import csv
 import json
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, TextIO
-
-import pyarrow as pa
-import pyarrow.parquet as pq
+from typing import TYPE_CHECKING, Any, TextIO
 
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import sheets
 from bert_judge.tables.readers.rows import Chunk, RowFile
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
 # New column → a value per row, of the type for the end of its name, else a text; None is null.
 NewColumns = Mapping[str, Sequence[Any]]
-TYPES = {"score": pa.float64(), "rank": pa.float64(), "certain": pa.bool_()}
+TYPES = {"score": "float64", "rank": "float64", "certain": "bool"}
 
 
 @contextmanager
 def open_writer(source: RowFile, path: Path, new: Sequence[str]) -> Iterator[Callable[[Chunk, NewColumns], None]]:
     """Open a file in the source's format; the value is a function that appends a chunk."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     if source.format == "parquet":
         with pq.ParquetFile(source.path) as file:
             schema = file.schema_arrow
         for name in new:
-            schema = schema.append(pa.field(name, next((TYPES[end] for end in TYPES if name.endswith(end)), pa.string())))
+            schema = schema.append(
+                pa.field(name, pa.type_for_alias(next((TYPES[end] for end in TYPES if name.endswith(end)), "string")))
+            )
         with pq.ParquetWriter(path, schema, compression="zstd") as parquet:
             yield partial(_write_batch, parquet, schema)
         return
@@ -115,5 +123,7 @@ def _write_lines(file: TextIO, path: Path, chunk: Chunk, new: NewColumns) -> Non
 
 
 def _write_batch(parquet: pq.ParquetWriter, schema: pa.Schema, chunk: Chunk, new: NewColumns) -> None:
+    import pyarrow as pa
+
     columns = [*chunk.raw.columns, *(pa.array(values, schema.field(name).type) for name, values in new.items())]
     parquet.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))

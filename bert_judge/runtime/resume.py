@@ -21,9 +21,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, TypeVar
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from bert_judge.runtime import outputs
 from bert_judge.runtime.logs import ProgressLogger
 
@@ -161,6 +158,9 @@ def clear(folder: str | Path) -> None:
 
 def save_shard(folder: str | Path, results: Mapping[str, Mapping[str, Any]]) -> None:
     """Write a shard of results by content key; no file if there are none."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     if not results:
         return
     folder = Path(folder)
@@ -172,6 +172,9 @@ def save_shard(folder: str | Path, results: Mapping[str, Mapping[str, Any]]) -> 
 
 def load(folder: Path, keys: Set[str], is_valid: Callable[[Mapping[str, Any]], bool]) -> dict[str, Mapping[str, Any]]:
     """Read the valid results with these keys; a shared store may contain many others, which are not loaded."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     outputs.remove_leftovers(folder)
     results: dict[str, Mapping[str, Any]] = {}
     for path in sorted(folder.glob("[0-9a-f]*.parquet")):
@@ -189,6 +192,9 @@ def load(folder: Path, keys: Set[str], is_valid: Callable[[Mapping[str, Any]], b
 
 def forget(folder: Path, keys: Set[str]) -> None:
     """Remove the results with these keys from all shards, so that the next run computes them again."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     for path in folder.glob("[0-9a-f]*.parquet"):
         try:
             table = pq.read_table(path)

@@ -15,7 +15,6 @@ from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
@@ -58,6 +57,8 @@ class QuestionBootstrap:
     @classmethod
     def over(cls, questions: ArrayLike, *, seed: int = 0, resamples: int = RESAMPLES) -> QuestionBootstrap:
         """Draw from the distinct values of `questions`, the question of each row, shape (rows,)."""
+        import pandas as pd
+
         codes, distinct = pd.factorize(np.asarray(questions), sort=True)
         return cls(codes, len(distinct), seed, resamples)
 
@@ -192,6 +193,8 @@ def classification_resamples(
         accuracy, macro_precision, macro_recall, macro_f1, weighted_f1 and kappa, each of shape (1 + resamples,). A class that is
         neither predicted nor drawn counts as 0 in the averages; kappa is NaN where it is 0/0.
     """
+    import pandas as pd
+
     truth = np.asarray(y_true, dtype=object)
     codes, names = pd.factorize(np.concatenate([truth, np.asarray(y_pred, dtype=object)]), sort=True)
     size = len(names)

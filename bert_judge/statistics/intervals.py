@@ -7,9 +7,7 @@ import math
 import warnings
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from bert_judge.statistics.bootstrap import (
     CONFIDENCE,
@@ -36,6 +34,8 @@ def proportion(successes: ArrayLike, clusters: ArrayLike) -> Interval:
         successes: booleans, shape (n,).
         clusters: question of each row, shape (n,).
     """
+    from scipy import special
+
     hits = np.asarray(successes, dtype=float)
     if len(hits) == 0:
         return UNKNOWN
@@ -53,6 +53,8 @@ def proportion_lower_bound(successes: ArrayLike, clusters: ArrayLike, weights: A
 
     Arguments are as in `proportion`, n > 0; `weights`: 1 / inclusion probability of each row, shape (n,).
     """
+    from scipy import special
+
     hits = np.asarray(successes, dtype=float)
     weight = np.ones(len(hits)) if weights is None else np.asarray(weights, float) / np.mean(np.asarray(weights, float))
     share = min(float((weight * hits).mean()), 1.0)
@@ -68,6 +70,9 @@ def _effective_size(residuals: Floats, clusters: ArrayLike, weights: Floats | No
     24:193). With one row per cluster and no weights it is n; with 0 or n successes the variance is uninformative, and it is the
     number of clusters (with weights, Kish's effective size if that is smaller). Weights have mean 1, shape (n,).
     """
+    import pandas as pd
+    from scipy import special
+
     codes, distinct = pd.factorize(np.asarray(clusters))
     n, num_clusters = len(residuals), len(distinct)
     weight = np.ones(n) if weights is None else weights
@@ -85,6 +90,8 @@ def _effective_size(residuals: Floats, clusters: ArrayLike, weights: Floats | No
 
 def paired_difference(first: ArrayLike, second: ArrayLike, clusters: ArrayLike) -> Interval:
     """Estimate the mean of first minus second, booleans of shape (n,), with a 95% bootstrap interval over clusters."""
+    import pandas as pd
+
     difference = np.asarray(first, dtype=np.int64) - np.asarray(second, dtype=np.int64)
     codes, _ = pd.factorize(np.asarray(clusters))
     return mean_of_clusters(np.bincount(codes, difference), np.bincount(codes))
@@ -102,6 +109,8 @@ def mean_of_clusters(sums: ArrayLike, rows: ArrayLike) -> Interval:
 
 def sign_test_p(more: ArrayLike, fewer: ArrayLike) -> Floats:
     """Return exact two-sided sign (McNemar) test p values from counts in favour of either side, any shape; 1 for no counts."""
+    from scipy import special
+
     b, c = np.asarray(more), np.asarray(fewer)
     return np.minimum(2 * special.bdtr(np.minimum(b, c), b + c, 0.5), 1.0)
 
@@ -120,6 +129,8 @@ def min_detectable_effect(sums: ArrayLike, rows: ArrayLike) -> float:
     (z(0.975) + z(0.8)) times the cluster-robust standard error; with one row per cluster this is Connor's (1987, Biometrics
     43:207) for McNemar's test. NaN for fewer than two clusters and for equal differences, which do not show the variance.
     """
+    from scipy import special
+
     total, size = np.asarray(sums, dtype=float), np.asarray(rows, dtype=float)
     n = len(total)
     if n < 2:

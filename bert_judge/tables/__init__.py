@@ -5,18 +5,17 @@ versions of packages, its resolved spec (canonical JSON), the revisions of the m
 a complete table: the names of `runtime.outputs`, which writes completely and by one process at a time, are offered here too.
 """
 
+from __future__ import annotations
+
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
-import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.outputs import (
@@ -44,17 +43,22 @@ from bert_judge.tables.identity import (
 )
 from bert_judge.tables.readers.containers import translate_errors
 
-TEXTS = pa.list_(pa.string())
-NUMBERS = pa.map_(pa.string(), pa.float64())
-TYPES = {
-    "text": pa.string(),
-    "texts": TEXTS,
-    "numbers": NUMBERS,
-    "integer": pa.int64(),
-    "int32": pa.int32(),
-    "number": pa.float64(),
-    "boolean": pa.bool_(),
-}
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+
+# A first verdict reads and writes no table, so pandas and pyarrow are imported where one is: a fifth of its time and memory.
+def arrow_type(name: str) -> pa.DataType:
+    """Return Arrow's type for the name of a type in `schemas.yaml`."""
+    import pyarrow as pa
+
+    if name == "texts":
+        return pa.list_(pa.string())
+    if name == "numbers":
+        return pa.map_(pa.string(), pa.float64())
+    return pa.type_for_alias({"text": "string", "integer": "int64", "number": "float64", "boolean": "bool"}.get(name, name))
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,7 @@ class Column:
     """A column: `nullable` columns may hold nulls, `allowed` lists a closed set of values, `bounds` are the lowest and highest."""
 
     name: str
-    type: pa.DataType
+    type: str
     description: str
     nullable: bool = False
     allowed: tuple[str, ...] | None = None
@@ -83,14 +87,16 @@ class Schema:
         return [column.name for column in self.columns]
 
     def arrow(self) -> pa.Schema:
-        return pa.schema([pa.field(c.name, c.type, nullable=c.nullable) for c in self.columns])
+        import pyarrow as pa
+
+        return pa.schema([pa.field(c.name, arrow_type(c.type), nullable=c.nullable) for c in self.columns])
 
 
 def _read_column(name: str, entry: Mapping[str, Any], values: Mapping[str, Iterable[str]]) -> Column:
     allowed, bounds = entry.get("allowed"), entry.get("bounds")
     return Column(
         name,
-        TYPES[entry["type"]],
+        entry["type"],
         entry["description"],
         entry.get("nullable", False),
         tuple(values[allowed] if isinstance(allowed, str) else allowed) if allowed else None,
@@ -158,14 +164,16 @@ VERDICTS: tuple[str, ...] = VALUES["verdicts"]
 def scores_schema(judges: Iterable[str]) -> Schema:
     """Return the schema of a score table: the candidate's row, then `{judge}`, and `{judge}_verdict`, `_outcome` and
     `_certain` per judge."""
+    import pyarrow as pa
+
     names = ("sample_id", "attempt", "question", "references", "candidate", "status")
     columns = [column for column in SCHEMAS["candidates"].columns if column.name in names]
     for judge in judges:
         columns += [
-            Column(judge, pa.float64(), f"score by {judge}; null when invalid", nullable=True, bounds=(0.0, 1.0)),
-            Column(f"{judge}_verdict", pa.string(), f"verdict by {judge}", allowed=VALUES["verdicts"]),
-            Column(f"{judge}_outcome", pa.string(), f"outcome by {judge}", allowed=VALUES["outcomes"]),
-            Column(f"{judge}_certain", pa.bool_(), f"whether {judge} is certain; null: no claim", nullable=True),
+            Column(judge, "number", f"score by {judge}; null when invalid", nullable=True, bounds=(0.0, 1.0)),
+            Column(f"{judge}_verdict", "text", f"verdict by {judge}", allowed=VALUES["verdicts"]),
+            Column(f"{judge}_outcome", "text", f"outcome by {judge}", allowed=VALUES["outcomes"]),
+            Column(f"{judge}_certain", "boolean", f"whether {judge} is certain; null: no claim", nullable=True),
         ]
     return Schema("scores", 3, ("sample_id", "attempt"), tuple(columns))
 
@@ -221,6 +229,9 @@ def write_parts(
     Args:
         revisions: read after the last part, because they may become known only then.
     """
+    import pandas as pd
+    import pyarrow.parquet as pq
+
     path, columns = Path(path), schema.arrow()
     keys: list[np.ndarray] = []
     with atomic(path) as temporary, pq.ParquetWriter(temporary, columns, compression="zstd") as writer:
@@ -249,7 +260,9 @@ def write_parts(
 
 def _arrow(frame: pd.DataFrame, schema: Schema, path: Path) -> pa.Table:
     # Arrow does not convert a column of NaN, which has the type of numbers, to a map.
-    frame = frame[schema.names].astype({column.name: object for column in schema.columns if column.type == NUMBERS})
+    import pyarrow as pa
+
+    frame = frame[schema.names].astype({column.name: object for column in schema.columns if column.type == "numbers"})
     try:
         return pa.Table.from_pandas(frame, schema=schema.arrow(), preserve_index=False)
     except (pa.ArrowException, UnicodeEncodeError) as error:
@@ -266,7 +279,7 @@ def read(path: str | Path, schema: Schema) -> pd.DataFrame:
     with translate_errors(Path(path), "parquet"):
         frame = file.read(columns=schema.names).to_pandas(maps_as_pydicts="strict")
     for column in schema.columns:
-        if column.type == TEXTS:
+        if column.type == "texts":
             frame[column.name] = frame[column.name].map(lambda value: None if value is None else list(value)).astype(object)
     return frame
 
@@ -321,6 +334,8 @@ def fingerprint(frame: pd.DataFrame) -> str:
 
 
 def _parquet(path: str | Path) -> pq.ParquetFile:
+    import pyarrow.parquet as pq
+
     with translate_errors(Path(path), "parquet"):
         return pq.ParquetFile(path)
 
@@ -343,7 +358,7 @@ def _check_values(frame: pd.DataFrame, schema: Schema, path: Path) -> None:
             raise InputError(f"{path}: column {column.name!r} holds {int(values.isna().sum())} nulls; none is allowed")
         if column.allowed and not (is_allowed := values.isin(column.allowed) | values.isna()).all():
             raise InputError(f"{path}: column {column.name!r} holds {values[~is_allowed].iloc[0]!r}; allowed are {column.allowed}")
-        if column.type == TEXTS and (odd := [value for value in values.dropna() if not _are_texts(value)]):
+        if column.type == "texts" and (odd := [value for value in values.dropna() if not _are_texts(value)]):
             raise InputError(f"{path}: column {column.name!r} holds {odd[0]!r:.80}; it needs lists of texts")
         if column.bounds and not (inside := values.dropna().between(*column.bounds)).all():
             raise InputError(

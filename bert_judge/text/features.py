@@ -14,7 +14,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import TypeVar
 
-import joblib
 import numpy as np
 
 from bert_judge.text import choices, extraction
@@ -75,6 +74,8 @@ class FeatureExtractor:
         columns = list(questions), list(references), list(candidates)
         bounds = np.linspace(0, len(candidates), self.processes * CHUNKS_PER_PROCESS + 1).astype(int).tolist()
         chunks = [[column[start:end] for column in columns] for start, end in itertools.pairwise(bounds)]
+        import joblib
+
         # loky starts its processes without running the caller's script again.
         with joblib.parallel_config("loky", n_jobs=self.processes, inner_max_num_threads=1, idle_worker_timeout=IDLE_SECONDS):
             tables = joblib.Parallel(batch_size=1, pre_dispatch="all")(joblib.delayed(feature_table)(*chunk) for chunk in chunks)

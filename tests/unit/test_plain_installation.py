@@ -43,8 +43,8 @@ pool.close()
 """
 
 
-def run(folder: Path, *commands: list[str]) -> subprocess.CompletedProcess[str]:
-    program = [sys.executable, "-c", RUN, json.dumps(ABSENT), json.dumps(commands)]
+def run(folder: Path, *commands: list[str], absent: list[str] = ABSENT) -> subprocess.CompletedProcess[str]:
+    program = [sys.executable, "-c", RUN, json.dumps(absent), json.dumps(commands)]
     return subprocess.run(program, cwd=folder, capture_output=True, text=True, check=True)
 
 
@@ -74,6 +74,13 @@ def test_judging_needs_no_extra(tmp_path: Path) -> None:
         f"exit code {command[0]} 0" for command in commands if command[0] != "certify"
     ], done.stderr
     assert "exit code certify" in done.stdout and "extra" not in done.stderr
+
+
+def test_a_first_verdict_imports_no_package_for_tables(tmp_path: Path) -> None:
+    """They take a fifth of its time and memory."""
+    row = ["-q", "Why do leaves change color?", "-r", "Chlorophyll breaks down", "The green pigment decays, so that red ones show"]
+    done = run(tmp_path, ["predict", *row], absent=[*ABSENT, "pandas", "pyarrow", "scipy"])
+    assert done.stdout.splitlines()[-1] == "exit code predict 0", done.stderr
 
 
 def test_the_server_needs_no_extra() -> None:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit, logit
 
 from bert_judge.assets.prepare import GENERAL
 from bert_judge.config import Input, Training
@@ -29,6 +28,7 @@ from bert_judge.judges.bert.trees import Trees
 from bert_judge.judges.protocol import BACKEND, Label, Row, decided, empty_answer, unfinished
 from bert_judge.runtime import hardware
 from bert_judge.runtime.errors import InputError
+from bert_judge.statistics.logistic import expit, logit
 from bert_judge.statistics.metrics import classification_metrics
 from bert_judge.text import TEXT_VERSION
 from bert_judge.text.answer_kinds import answer_kind

@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import expit
 
 from bert_judge.encoder.checkpoint import LogitBounds, StackerWeights
 from bert_judge.encoder.judge_folder import TREES_FILE
 from bert_judge.judges.bert.trees import Trees
 from bert_judge.runtime.errors import InputError
+from bert_judge.statistics.logistic import expit
 from bert_judge.text.features import FEATURE_NAMES
 
 log = logging.getLogger(__name__)

@@ -1,20 +1,24 @@
 """A cascade of judges: each decides where it is confident and escalates the rest to the next, more expensive judge."""
 
+from __future__ import annotations
+
 import json
 import logging
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from bert_judge import tables
 from bert_judge.judges.protocol import KEY, LABEL_COLUMNS, Judge, Label, Row, join_labels
 from bert_judge.runtime.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 log = logging.getLogger(__name__)
 
@@ -132,6 +136,8 @@ def label_cascade(
 
     In a cascade that is not fitted, as in `CascadeJudge`, an uncertain verdict stays if no later judge has one.
     """
+    import pandas as pd
+
     answers = tables.read(candidates, tables.CANDIDATES)
     decided = _decide(answers, labels, cascade, is_whole=True).sort_index()
     merged = pd.concat([answers[[*KEY, "model"]].assign(judge=spec["judge"]), decided], axis=1)
@@ -145,6 +151,8 @@ def _decide(answers: pd.DataFrame, labels: Sequence[JudgeLabels], cascade: str |
 
     `is_whole`: these are all judges of the cascade, so that the last one decides all answers that it sees.
     """
+    import pandas as pd
+
     thresholds = {} if cascade is None else load_thresholds(cascade)[0]
     decided: list[pd.DataFrame] = []
     remaining, tokens = answers, pd.DataFrame(np.nan, answers.index, TOKENS)

@@ -19,8 +19,6 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
-import pyarrow as pa
-
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import sheets
 from bert_judge.tables.readers.limits import LimitedStream, unpacked_limit
@@ -62,12 +60,18 @@ def _open_zip(file: IO[bytes]) -> IO[bytes]:
     return archive.open(names[0])
 
 
+def _open_zstd(file: IO[bytes]) -> Any:
+    import pyarrow as pa
+
+    return pa.input_stream(file, compression="zstd")
+
+
 _DECOMPRESSORS: dict[bytes, Callable[[Any], Any]] = {
     b"\x1f\x8b": gzip.open,
     b"BZh": bz2.open,
     b"\xfd7zXZ": lzma.open,
     _ZIP: _open_zip,
-    b"\x28\xb5\x2f\xfd": lambda file: pa.input_stream(file, compression="zstd"),
+    b"\x28\xb5\x2f\xfd": _open_zstd,
 }
 
 
@@ -124,6 +128,8 @@ class Container:
 @contextmanager
 def translate_errors(path: Path, format: str) -> Iterator[None]:
     """Raise errors of the operating system, Arrow and the text decoder as an `InputError` that names the file."""
+    import pyarrow as pa
+
     try:
         yield
     except FileNotFoundError as error:

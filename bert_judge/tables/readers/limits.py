@@ -4,19 +4,21 @@ A file may come from a stranger, and a few bytes can stand for gigabytes: a comp
 long text in a parquet file.
 """
 
+from __future__ import annotations
+
 import io
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from bert_judge.runtime.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Row = TypeVar("Row")
 
@@ -97,6 +99,9 @@ def batch_rows(rows: Iterable[Row], count: int, size: Callable[[Row], int]) -> I
 
 def iterate_batches(path: Path, rows: int, columns: list[str] | None) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a parquet file in batches of at most `rows` and `CHUNK_BYTES`."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     with pq.ParquetFile(path) as file:
         schema, leaves = file.schema_arrow, [file.schema.column(number) for number in range(len(file.schema))]
         groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
@@ -139,6 +144,9 @@ def _row_bytes(columns: Iterable[pa.Array], count: int, overhead: int) -> NDArra
 
 
 def _value_bytes(values: pa.Array, overhead: int) -> NDArray[np.int64]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     if pa.types.is_dictionary(values.type):
         lengths = np.append(_value_bytes(values.dictionary, overhead), 0)
         return lengths[pc.fill_null(values.indices, len(values.dictionary)).to_numpy(zero_copy_only=False)]

@@ -10,9 +10,6 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Self, TextIO
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from bert_judge.runtime.errors import InputError
 from bert_judge.tables.readers import json_documents, sheets
 from bert_judge.tables.readers.containers import Container, no_rows, sniff, translate_errors
@@ -50,6 +47,8 @@ class Chunk:
 
     def select(self, rows: Sequence[int]) -> Self:
         """Return some of the rows, by their positions in the chunk."""
+        import pyarrow as pa
+
         records, locations = [self.records[row] for row in rows], [self.locations[row] for row in rows]
         raw = self.raw.take(pa.array(rows, pa.int64())) if isinstance(self.raw, pa.RecordBatch) else [self.raw[row] for row in rows]
         return replace(self, records=records, locations=locations, raw=raw)
@@ -150,6 +149,8 @@ def parse_json_line(path: Path, number: int, line: str) -> dict[str, Any]:
 
 
 def _read_parquet(container: Container, rows: int, columns: Collection[str] | None) -> Generator[Chunk]:
+    import pyarrow.parquet as pq
+
     start, total = 0, pq.read_metadata(container.path).num_rows
     for batch in iterate_batches(container.path, rows, None if columns is None else list(columns)):
         locations = [f"row {start + number}" for number in range(1, batch.num_rows + 1)]
