@@ -186,6 +186,7 @@ _SCALE = re.compile(rf"\s?-?(?P<word>{_alternatives(_TABLES['scales'])})\.?", re
 _LETTER = re.compile(rf"(?P<letter>{'|'.join(sorted(_TABLES['letters'], key=len, reverse=True))})(?![^\W_]|[·/^])")
 _POINTS = re.compile(rf"\s?-?(?:{_alternatives(_TABLES['percentage_points'])})", re.IGNORECASE)
 _PERCENT = re.compile(rf"\s?-?(?:{_alternatives(_TABLES['percent'])})", re.IGNORECASE)
+_PER_MILLE = re.compile(rf"\s?-?(?:{_alternatives(_TABLES['per_mille'])})", re.IGNORECASE)
 _CURRENCY = re.compile(rf"\s?-?(?P<form>{_alternatives(_CURRENCY_FORMS)})", re.IGNORECASE)
 _UNIT_PART = re.compile(
     r"(?P<operator>\s?/\s?|\s?[·⋅*×]\s?|\sper\s|\s|-)?(?P<before>square |sq\.? |cubic |cu\.? )?"
@@ -379,6 +380,8 @@ def _read_quantity(text: str, match: re.Match[str]) -> Quantity | None:
 def _with_unit(text: str, quantity: Quantity) -> Quantity:
     """Return the quantity with the percent sign, currency, unit or noun that follows it."""
     end = quantity.end
+    if sign := _PER_MILLE.match(text, end):
+        return quantity._replace(kind="percent", value=quantity.value / 10, step=quantity.step / 10, end=sign.end())
     for pattern, kind in ((_POINTS, "points"), (_PERCENT, "percent")):
         if sign := pattern.match(text, end):
             return quantity._replace(kind=kind, end=sign.end())

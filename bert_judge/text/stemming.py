@@ -1,4 +1,4 @@
-"""Stems of words: those of the package `rouge-score` for ROUGE and token F1, and one suffix less for rules, features and reasons.
+"""Stems of words: those of the package `rouge-score` for ROUGE and token F1, one suffix less for features, regular forms for rules.
 
 `rouge_score` imports NLTK with everything in it, which takes 1 to 3 s of processor time, so only the metrics pay for it.
 """
@@ -13,7 +13,25 @@ _SUFFIXES = ("ing", "ies", "ers", "ed", "es", "er", "ly", "s")
 
 
 def stem_words(words: list[str]) -> list[str]:
-    return [strip_suffix(word) for word in words]
+    return [_stem(word) for word in words]
+
+
+@lru_cache(maxsize=1 << 16)
+def _stem(word: str) -> str:
+    """Return one stem for the forms of a regular word: time and times, battery and batteries, charge, charged and charging."""
+    if len(word) < 4 or not word.isascii():
+        return word
+    if word.endswith("ies"):
+        word = f"{word[:-3]}y"
+    elif word.endswith(("ses", "xes", "zes", "ches", "shes")):
+        word = word[:-2]
+    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    word = strip_suffix(word)
+    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeioulsz":
+        # running, run
+        return word[:-1]
+    return word[:-1] if len(word) > 3 and word.endswith("e") else word
 
 
 @lru_cache(maxsize=1 << 16)

@@ -23,6 +23,7 @@ from bert_judge.text.answer_kinds import answer_kind
 from bert_judge.text.normalization import normalize_words, word_list
 from bert_judge.text.rules import is_open
 from bert_judge.text.rules.number import HEDGE, mentions_quantity
+from bert_judge.text.rules.yes_no import is_yes_or_no, read_polarity
 
 MAX_ERROR = 0.1
 # The surest answers of a kind that are tested first in a judge of a user's labels, and the step to the next test.
@@ -36,6 +37,17 @@ ANY_KIND = "any"
 MAX_SHORT_WORDS, MIN_SIMILARITY = 8, 60
 _SIGN = re.compile(r"(?<![\w)])[-−–+±~¬!](?=[\w(\\])|[<>≤≥=^*√|]")
 _SEVERAL = re.compile(r"\b(?:and|or)\b|[,;/&]")
+# Words that may turn a sentence of so many words into the opposite.
+MAX_SENTENCE_WORDS = 25
+_CONTRAST = re.compile(
+    r"\b(?:while|whereas|but|although|though|unlike|instead|rather|after|before|until|lost|not|never|than|however|nor|without)\b"
+    r"|n['’]t\b",
+    re.IGNORECASE,
+)
+_ALTERNATIVES = re.compile(r"([\w'-]+),? or (?:an? |the )?([\w'-]+)", re.IGNORECASE)
+_NAME = re.compile(r"[A-Z][\w'-]+")
+_ASKS_AGENT = re.compile(r"\s*(?:who|which|what)\b(?!\s+(?:is|was|are|were|did|does|do)\b)", re.IGNORECASE)
+_IS_OR_BY = re.compile(r"\b(?:is|was|are|were|by)\b|:")
 _ABBREVIATION = re.compile(r"(?=(?:.*[A-Z]){2})[A-Za-z]{2,6}")
 
 
@@ -124,8 +136,28 @@ def is_doubtful(kind: str, question: str, references: Sequence[str], candidate: 
         return True
     is_short = len(candidate.split()) <= MAX_SHORT_WORDS
     if not is_correct:
-        return _has_reference(kind, references, candidate) or (is_short and _is_spelled_alike(references, candidate))
+        says_neither = any(map(is_yes_or_no, references)) and read_polarity(candidate) is None
+        return (
+            says_neither or _has_reference(kind, references, candidate) or (is_short and _is_spelled_alike(references, candidate))
+        )
+    if len(candidate.split()) <= MAX_SENTENCE_WORDS and _may_turn(question, references, candidate):
+        return True
     return is_short and not any(_says_the_same(kind, text, candidate, is_only=len(references) == 1) for text in references)
+
+
+def _may_turn(question: str, references: Sequence[str], candidate: str) -> bool:
+    """Return whether a sentence that has the reference may say the opposite: it compares, contrasts, or begins with what is asked
+    about ("Flamsteed succeeded Halley" to "Who succeeded Flamsteed?")."""
+    if _CONTRAST.search(candidate) and not any(map(_CONTRAST.search, references)):
+        return True
+    words = set(normalize_words(candidate))
+    if any(words.issuperset(normalize_words(" ".join(pair))) for pair in _ALTERNATIVES.findall(question)):
+        return True
+    text = candidate.casefold()
+    places = [text.find(reference.casefold()) for reference in references if reference.casefold() in text]
+    names = [text.find(name.casefold()) for name in _NAME.findall(question)[1:]]
+    between = [text[name:place] for place in places for name in names if 0 <= name < place]
+    return bool(between) and _ASKS_AGENT.match(question) is not None and not any(map(_IS_OR_BY.search, between))
 
 
 def _says_the_same(kind: str, reference: str, candidate: str, *, is_only: bool) -> bool:
@@ -151,7 +183,10 @@ def _is_spelled_alike(references: Sequence[str], candidate: str) -> bool:
 
 
 def _abbreviates(short: str, long: str) -> bool:
-    """Return whether a text of capitals has its letters in the same order in a longer one: HCl, WHO."""
+    """Return whether a text of capitals has its letters in order in a longer one (HCl), or a text its initials (the JWST)."""
+    initials = "".join(re.findall(r"\b[A-Z]", long))
+    if len(initials) > 2 and re.search(rf"\b{initials}\b", short):
+        return True
     short, long = short.strip(" ."), long.strip().casefold()
     if not _ABBREVIATION.fullmatch(short) or len(long) <= 2 * len(short) or long[0] != short[0].casefold():
         return False

@@ -17,6 +17,7 @@ from bert_judge.text.rules.alternatives import decide_alternatives
 from bert_judge.text.rules.code import decide_code
 from bert_judge.text.rules.commitment import decide_commitment
 from bert_judge.text.rules.date import decide_date, read_date
+from bert_judge.text.rules.date import is_open as is_open_date
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.formula import decide_formula
 from bert_judge.text.rules.identifier import decide_identifier, is_identifier
@@ -158,8 +159,7 @@ def is_open(question: str, references: Sequence[str], candidate: str) -> bool:
     stated = _state_answer(text)
     answer = text if stated is None else stated
     return any(
-        is_open_number(task.question, reference, answer)
-        or ((decision := decide_date(task, reference, answer)) and decision.module == "part_of_date")
+        is_open_number(task.question, reference, answer) or is_open_date(task, reference, answer)
         for reference in read_references(task.references, text)
     )
 

@@ -39,22 +39,31 @@ def decide_date(task: Task, reference: str, answer: str) -> Decision | None:
     If the answer is only the year or the month of the date that is asked for, which some readers accept, the module of the decision
     is `part_of_date`.
     """
+    pair = _read_pair(task, reference, answer)
+    same = compare(task.question, *pair, is_whole=is_moment(unwrap(answer)) is not None) if pair else None
+    if pair is None or same is None or (not same[0] and _FOOTNOTE.search(answer)):
+        return None
+    (expected, actual), (is_same, reason) = pair, same
+    module = "part_of_date" if reason.startswith("without") else "date"
+    return Decision(is_same, module, f"{reason}: {actual.text} {'=' if is_same else '≠'} {expected.text}")
+
+
+def is_open(task: Task, reference: str, answer: str) -> bool:
+    """Return whether both name a date or a time that may be the same: a year of a century, a date without its day."""
+    pair = _read_pair(task, reference, answer)
+    same = compare(task.question, *pair) if pair else None
+    return pair is not None and (same is None or same[1].startswith("without"))
+
+
+def _read_pair(task: Task, reference: str, answer: str) -> tuple[Moment, Moment] | None:
     expected = read_date(reference)
     if expected is None or _ASKS_DURATION.search(task.question):
         return None
-    if expected.text.isdecimal() and not _ASKS_TIME.search(task.question):
-        # A plain number.
+    if expected.text.rstrip("年").isdecimal() and reference.isascii() and not _ASKS_TIME.search(task.question):
+        # A plain number, or a name: Showa 5.
         return None
-    only_moment = is_moment(unwrap(answer))
-    actual = only_moment or _only_moment(task.question, answer)
-    if actual is None:
-        return None
-    same = compare(task.question, expected, actual, is_whole=only_moment is not None)
-    if same is None or (not same[0] and _FOOTNOTE.search(answer)):
-        return None
-    is_same, reason = same
-    module = "part_of_date" if reason.startswith("without") else "date"
-    return Decision(is_same, module, f"{reason}: {actual.text} {'=' if is_same else '≠'} {expected.text}")
+    actual = is_moment(unwrap(answer)) or _only_moment(task.question, answer)
+    return (expected, actual) if actual else None
 
 
 def _only_moment(question: str, answer: str) -> Moment | None:

@@ -16,7 +16,7 @@ from bert_judge.text.normalization import NUMBER_WORDS
 from bert_judge.text.quantities import UNIT_SYMBOLS, Quantity, Unit, direction_of, find_quantities, is_quantity, prepare_text
 from bert_judge.text.reading import Task, view
 from bert_judge.text.rules.decision import Decision
-from bert_judge.text.rules.quantity_phrase import CALENDAR, lacks_words, unit_name, units_below
+from bert_judge.text.rules.quantity_phrase import CALENDAR, asked_units, lacks_words, unit_name, units_below
 
 # Currencies whose hundredth is a cent or a penny.
 _WITH_CENTS = frozenset({"USD", "EUR", "CAD", "AUD", "GBP"})
@@ -47,6 +47,11 @@ _PAIR = re.compile(r"-?[1-9]\d*,\d{1,2}")
 _ASKS_RATE = re.compile(r"\b(?:speed|velocity|rate|throughput|flow|fast)\b", re.IGNORECASE)
 # Written like a symbol: 5 Mb.
 _UNKNOWN_UNIT = re.compile(r"\s?(?![A-Z][a-z]{2})(?=[^\W\d_]{0,4}[A-Z])[^\W\d_]{1,5}(?![^\W_])")
+_ABOUT = re.compile(
+    r"\b(?:about|approximately|approx|around|roughly|nearly|almost|circa|etwa|rund|ungefähr|environ|unos)\b|[~≈]", re.IGNORECASE
+)
+# Kilobytes have 1000 or 1024 bytes.
+_BYTES = {Fraction(1024, 1000) ** exponent for exponent in range(-4, 5)}
 _PER = re.compile(r"\s?/\s?|\sper\s")
 _FOOTNOTE = re.compile(r"[a-z]{3}\d{1,2}[.,]")
 _CAPITAL = re.compile(r"[A-Z][a-z]{2}")
@@ -86,7 +91,7 @@ def decide_number(task: Task, reference: str, answer: str) -> Decision | None:
     """Decide if the reference is a quantity, and the answer is one or a short sentence with one that the question does not have."""
     if expected_range := read_range(reference):
         # Spans of years are of the module of dates.
-        return None if all(map(is_year, expected_range)) else _decide_range(expected_range, answer)
+        return None if all(map(is_year, expected_range)) else _decide_range(task.question, expected_range, answer)
     if (pair := _read_pair(task.question, reference, answer)) is None:
         return None
     expected, actual, is_whole, is_conclusion = pair
@@ -110,7 +115,9 @@ def decide_number(task: Task, reference: str, answer: str) -> Decision | None:
 
 def is_open(question: str, reference: str, answer: str) -> bool:
     """Return whether both are quantities that may mean the same: rounded further, of another scale, or "per day" on one side."""
-    pair = None if read_range(reference) else _read_pair(question, reference, answer)
+    if expected := read_range(reference):
+        return bool(read_range(answer) or is_quantity(unwrap(answer))) and _decide_range(question, expected, answer) is None
+    pair = _read_pair(question, reference, answer)
     return pair is not None and _compare_pair(question, pair, answer) is None
 
 
@@ -134,14 +141,22 @@ def _compare_pair(question: str, pair: _Pair, answer: str) -> tuple[str, bool] |
     if pair.expected.kind == "unit" and not pair.actual.kind and _UNKNOWN_UNIT.match(prepare_text(answer), pair.actual.end):
         return None
     direction = direction_of(answer) if pair.actual.value >= 0 else 0
-    equal = compare(question, pair.expected, pair.actual, direction)
+    actual = _round_off(pair.actual) if _ABOUT.search(answer) else pair.actual
+    equal = compare(question, pair.expected, actual, direction)
     if equal is None or pair.expected.kind != "currency" or pair.expected.unit or not (below := units_below(answer)):
         return equal
     # $3000 per year, of a question about a month.
-    asked = units_below(question)
+    asked = asked_units(question)
     if not asked or asked & below:
         return equal
     return (f"another unit: per {', '.join(sorted(below))}, not per {', '.join(sorted(asked))}", False) if equal[1] else None
+
+
+def _round_off(quantity: Quantity) -> Quantity:
+    """Return a number that is said to be about right with its last zeros as rounded: about 384000."""
+    while quantity.digits > 1 and quantity.step and (quantity.value / (quantity.step * 10)).denominator == 1:
+        quantity = quantity._replace(step=quantity.step * 10, digits=quantity.digits - 1)
+    return quantity
 
 
 @view
@@ -152,17 +167,34 @@ def read_range(text: str) -> tuple[Quantity, Quantity] | None:
     text = unwrap(text)
     match = _RANGE.fullmatch(text if any(map(str.isdigit, text)) else prepare_text(text))
     ends = [end for side in match.group(2, 4) if (end := is_quantity(side))] if match else []
-    return (ends[0], ends[1]) if match and len(ends) > 1 and bool(match["and"]) <= bool(match["between"]) else None
+    if match is None or len(ends) < 2 or bool(match["and"]) > bool(match["between"]):
+        return None
+    first, last = ends
+    return (first, _take_unit(last, first)) if first.kind else (_take_unit(first, last), last)
 
 
-def _decide_range(expected: tuple[Quantity, Quantity], answer: str) -> Decision | None:
+def _take_unit(quantity: Quantity, other: Quantity) -> Quantity:
+    """Return a quantity without unit in that of the other end of its range."""
+    return quantity if quantity.kind else quantity._replace(kind=other.kind, unit=other.unit, currencies=other.currencies)
+
+
+def _decide_range(question: str, expected: tuple[Quantity, Quantity], answer: str) -> Decision | None:
     if actual := read_range(answer):
-        is_same = all(first.value == second.value for first, second in zip(expected, actual, strict=True))
-        return Decision(is_same, "number", f"{'same' if is_same else 'another'} range")
+        ends = [compare(question, first, second) for first, second in zip(expected, actual, strict=True)]
+        different = next((end for end in ends if end and not end[1]), None)
+        if different is None and None in ends:
+            return None
+        reason = "same range" if different is None else different[0].replace("number", "range")
+        return Decision(different is None, "number", reason)
     if re.fullmatch(r"\d[\d.,]* and \d[\d.,]*", unwrap(answer)):
         return Decision(False, "number", f"two numbers, not a range: {unwrap(answer)}")
-    is_number = is_quantity(unwrap(answer))
-    return Decision(False, "number", f"a number, not a range: {is_number.text}") if is_number else None
+    number = is_quantity(unwrap(answer))
+    if number is None:
+        return None
+    low, high = (_convert_to(number, end).value for end in expected)
+    # About a number inside the range: its middle.
+    is_inside = low < number.value < high and _ABOUT.search(answer) and not names_another_unit(expected[1], number)
+    return None if is_inside else Decision(False, "number", f"a number, not a range: {number.text}")
 
 
 def mentions_quantity(reference: str, answer: str, *, is_whole: bool) -> bool | None:
@@ -223,7 +255,7 @@ def compare(question: str, expected: Quantity, actual: Quantity, direction: int 
     expected, actual = _resolve_unit(expected, actual), _resolve_unit(actual, expected)
     if unit := names_another_unit(expected, actual):
         amounts, below = _amounts(expected, actual)
-        is_asked = below in units_below(question)
+        is_asked = below in asked_units(question)
         if amounts is None or not is_asked:
             # A question about a speed says nothing of its unit.
             is_left_out = below in CALENDAR or (below and _ASKS_RATE.search(question))
@@ -272,7 +304,12 @@ def _is_open(question: str, expected: Quantity, actual: Quantity, has_scale: boo
         or are_pairs
         or has_other_sign
         or ratio in (12, Fraction(1, 12))
+        or (_is_bytes(expected) and _is_bytes(actual) and _convert_to(expected, actual).value / expected.value in _BYTES)
     )
+
+
+def _is_bytes(quantity: Quantity) -> bool:
+    return quantity.unit is not None and quantity.unit.dimension == (("B", 1),) and quantity.value != 0
 
 
 def is_year(quantity: Quantity) -> bool:

@@ -8,13 +8,24 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from bert_judge.text.normalization import normalize_words, read_number_words
-from bert_judge.text.quantities import CHANGES, MAX_CHARACTERS, SPELLINGS, Quantity, find_quantities, find_unit, prepare_text
+from bert_judge.text.quantities import (
+    CHANGES,
+    MAX_CHARACTERS,
+    SPELLINGS,
+    UNIT_SYMBOLS,
+    Quantity,
+    find_quantities,
+    find_unit,
+    prepare_text,
+)
 from bert_judge.text.reading import view
 from bert_judge.text.stemming import stem_words
 
 _MAX_CHARACTERS = 80
 # A unit below the line: per day, a litre of petrol, /min.
 _BELOW = re.compile(r"(?:(?<=[^\W\d_])/\s?|\b(?:per|an?|each|every|one)\s)([^\W\d_]+)", re.IGNORECASE)
+_QUESTION = re.compile(r"[^.?!]*\?")
+_SYMBOLS = {unit[:3]: symbol for symbol, unit in reversed(UNIT_SYMBOLS.items())}
 # Often left out beside an amount, by their symbols.
 CALENDAR = frozenset({"d", "wk", "mo", "yr"})
 # Two sentences, an object of a program, or a list.
@@ -66,17 +77,30 @@ def _spell(text: str) -> str:
 
 @view
 def units_below(text: str) -> frozenset[str]:
-    """Return the symbols of the units that a text divides by, as in "how much a month" and "daily", besides those of quantities."""
-    text = _spell(text[:MAX_CHARACTERS])
+    """Return the symbols of the units that a text divides by: those of "$5 a month" and "daily"."""
+    return _find_below(_spell(text[:MAX_CHARACTERS]))
+
+
+@view
+def asked_units(question: str) -> frozenset[str]:
+    """Return the symbols of the units by which the amount that is asked for is divided, as in "how much a month"; what the question
+    tells besides, as in "he earns $160 a day", does not count."""
+    text = _spell(" ".join(_QUESTION.findall(question[:MAX_CHARACTERS])) or question[:MAX_CHARACTERS])
     for quantity in reversed(find_quantities(text)):
-        text = f"{text[: quantity.start]} {text[quantity.end :]}"
+        behind = text[quantity.end :]
+        below = _BELOW.match(behind.lstrip())
+        text = f"{text[: quantity.start]} {behind.lstrip()[below.end() :] if below else behind}"
+    return _find_below(text)
+
+
+def _find_below(text: str) -> frozenset[str]:
     return frozenset(unit_name(word) for word in _BELOW.findall(text) if find_unit(word))
 
 
 def unit_name(word: str) -> str:
-    """Return the symbol of a unit, or the word if it is none."""
+    """Return the symbol of a unit, equal for all its names, or the word if it is none."""
     unit = find_unit(word)
-    return unit.name if unit else word
+    return _SYMBOLS[unit[:3]] if unit else word
 
 
 def lacks_words(reference: str, answer: str) -> bool:

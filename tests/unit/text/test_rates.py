@@ -4,7 +4,7 @@ import pytest
 
 from bert_judge.text.reading import Task
 from bert_judge.text.rules.number import decide_number, is_open
-from bert_judge.text.rules.quantity_phrase import units_below
+from bert_judge.text.rules.quantity_phrase import asked_units
 
 
 @pytest.mark.parametrize(
@@ -27,6 +27,15 @@ from bert_judge.text.rules.quantity_phrase import units_below
         ("What is the monthly rent?", "3000 euros", "3000 euros a year", False),
         ("How much does it cost per month?", "$3000", "$3000 a month", True),
         ("How much does it cost?", "$3000", "$3000 a month", True),
+        ("How much does a kilo cost?", "$4", "$4 per kilogram", True),
+        ("Tom works 8 hours a day and earns $160 a day. How much is he paid for every hour?", "$20", "$20 per hour", True),
+        ("How much is it per year? It costs $10 per month.", "$120", "$120 per month", False),
+        ("What is the data rate?", "100 Mbps", "100 mbps", True),
+        # Ranges have units too.
+        ("How wide is it?", "45 to 60 cm", "45 to 60 inches", False),
+        ("How wide is it?", "45 to 60 cm", "0.45 to 0.6 m", True),
+        ("How much is it?", "$3-4 million", "€3-4 million", False),
+        ("How many?", "71%", "71 per mille", False),
     ],
 )
 def test_a_unit_below_the_line(question: str, reference: str, answer: str, is_same: bool) -> None:
@@ -45,6 +54,9 @@ def test_a_unit_below_the_line(question: str, reference: str, answer: str, is_sa
         ("What size is it?", "5 MB", "5 Mb"),
         ("How much does he earn a year?", "$60,000", "$5,000 per month"),
         ("What is the molar mass of water?", "18.015", "18.02"),
+        ("How far is the Moon?", "384,400 km", "about 384000 km"),
+        ("How large is it?", "64 KB", "65,536 bytes"),
+        ("How hot is it?", "1,100 to 1,200 °C", "~1150 °C"),
     ],
 )
 def test_what_may_be_the_same_is_open(question: str, reference: str, answer: str) -> None:
@@ -63,8 +75,10 @@ def test_two_quantities_of_equal_digits_are_two() -> None:
         ("What is the daily dose?", {"d"}),
         ("How much is in a litre?", {"L"}),
         ("How far in 2 hours at 60 km/h?", set()),
+        ("Tom earns $160 a day. How much is he paid for every working hour?", set()),
+        ("If he earns $160 a day, what is that per hour?", {"h"}),
         ("What is a dose?", set()),
     ],
 )
 def test_units_that_a_question_divides_by(text: str, units: set[str]) -> None:
-    assert units_below(text) == units
+    assert asked_units(text) == units

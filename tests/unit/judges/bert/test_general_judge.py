@@ -208,6 +208,11 @@ def test_a_formula_without_end_leaves_its_row_undecided(judge: BERTJudge) -> Non
         ("hydrochloric acid", "HCl", False),
         ("HCl", "hydrogen chloride", False),
         ("uranium-235", "²³⁵₉₂U", False),
+        ("James Webb Space Telescope", "The JWST, on an Ariane 5 from Kourou.", False),
+        # Yes or no without the word.
+        ("yes", "The Sun is a star.", False),
+        # A year of the century.
+        ("19th century", "In 1804", False),
         # Or be spelled in another language.
         ("Leo Tolstoy", "Lev Tolstoi", False),
         ("Michelangelo", "Michel-Ange", False),
@@ -230,6 +235,8 @@ def test_a_refusal_that_the_words_contradict_is_not_certain(
         ("cos x", "-cos x", False),
         ("100", "fewer than 100", False),
         ("Mars", "Mars and Venus", False),
+        ("gold", "Lead is denser than gold.", False),
+        ("green", "It is red, while the other is green.", False),
     ],
 )
 def test_what_is_accepted_though_it_may_say_something_else_is_not_certain(
