@@ -203,9 +203,10 @@ class FileRun:
 
     def count_seen(self, task: str, judge: Path | None) -> int:
         """Return how many answers of a task the judge of a folder was trained on; 0 without a record."""
-        hashes = None if judge is None else read_seen_rows(judge)
-        tables_of_answers = () if hashes is None else (tables.read(path, tables.CANDIDATES) for path in self.paths("answers", task))
-        return sum(int(np.isin(hash_rows(rows["question"], rows["candidate"]), hashes).sum()) for rows in tables_of_answers)
+        if judge is None or (hashes := read_seen_rows(judge)) is None:
+            return 0
+        answers = (tables.read(path, tables.CANDIDATES) for path in self.paths("answers", task))
+        return int(sum(np.isin(hash_rows(rows["question"], rows["candidate"]), hashes).sum() for rows in answers))
 
     def find_ids(self, task: str, column: str, keys: Collection[tuple[str, str, str, int]]) -> dict[tuple[str, str, str, int], str]:
         """Return (model, task, sample_id, attempt) → id of some answers in a column of the file.

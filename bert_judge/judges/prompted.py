@@ -261,8 +261,10 @@ class PromptedJudge(ABC, Generic[Case]):
             reason = f"{replies[index].reading.reason}; asked again: {second.reading.reason}"
             completions = replies[index].completions + second.completions
             replies[index] = Reply(replace(second.reading, reason=reason), completions)
-        if failed := [cases[index] for index in unread if replies[index].reading.retry and hasattr(self.generator, "forget")]:
-            self.generator.forget([self._request(case, form) for case in failed for form in (first_format, retry_format)])
+        failed = [cases[index] for index in unread if replies[index].reading.retry]
+        # Stored replies without a verdict are asked for again in the next call.
+        if failed and (forget := getattr(self.generator, "forget", None)):
+            forget([self._request(case, form) for case in failed for form in (first_format, retry_format)])
         return replies
 
     def _ask_once(self, cases: Sequence[Case], reply_format: ReplyFormat) -> list[Reply]:

@@ -50,10 +50,12 @@ if TYPE_CHECKING:
 
 
 # A first verdict reads and writes no table, so pandas and pyarrow are imported where one is: a fifth of its time and memory.
-def arrow_type(name: str) -> pa.DataType:
-    """Return Arrow's type for the name of a type in `schemas.yaml`."""
+def arrow_type(name: str | pa.DataType) -> pa.DataType:
+    """Return Arrow's type for the name of a type in `schemas.yaml`; other types, such as lists of numbers, as they are."""
     import pyarrow as pa
 
+    if not isinstance(name, str):
+        return name
     if name == "texts":
         return pa.list_(pa.string())
     if name == "numbers":
@@ -66,7 +68,7 @@ class Column:
     """A column: `nullable` columns may hold nulls, `allowed` lists a closed set of values, `bounds` are the lowest and highest."""
 
     name: str
-    type: str
+    type: str | pa.DataType
     description: str
     nullable: bool = False
     allowed: tuple[str, ...] | None = None

@@ -59,7 +59,7 @@ def view(function: Callable[[str], T]) -> Callable[[str], T]:
             if len(text) > MAX_SHARED_CHARACTERS:
                 return function(text)
             text = _share(text)
-        value = text.views.get(function, _MISSING)
+        value: Any = text.views.get(function, _MISSING)
         if value is _MISSING:
             value = function(text)
             if type(value) is str:

@@ -39,8 +39,8 @@ def feature_schema(layers: int, poolings: Sequence[str], width: int, dtype: str)
         for pooling in poolings
     )
     keys = tuple(column for column in tables.CANDIDATES.columns if column.name in tables.CANDIDATES.key)
-    truncated = tables.Column("truncated", pa.bool_(), "the prompt was truncated")
-    tokens = tables.Column("tokens", pa.int32(), "tokens of the prompt")
+    truncated = tables.Column("truncated", "boolean", "the prompt was truncated")
+    tokens = tables.Column("tokens", "int32", "tokens of the prompt")
     return tables.Schema("features", 1, tables.CANDIDATES.key, (*keys, truncated, tokens, *states))
 
 
@@ -89,16 +89,16 @@ def _extract_batch(
 
 
 def _to_frame(batch: pd.DataFrame, results: list[Mapping[str, Any] | None], schema: tables.Schema, dtype: str) -> pd.DataFrame:
-    columns = [column for column in schema.columns if pa.types.is_fixed_size_list(column.type)]
-    width = columns[0].type.list_size
-    failed = {"states": bytes(len(columns) * width * np.dtype(dtype).itemsize), "truncated": False, "tokens": 0}
+    fields = [field for field in schema.arrow() if pa.types.is_fixed_size_list(field.type)]
+    width = fields[0].type.list_size
+    failed = {"states": bytes(len(fields) * width * np.dtype(dtype).itemsize), "truncated": False, "tokens": 0}
     rows = pd.DataFrame([result or failed for result in results], columns=list(failed))
-    states = np.frombuffer(b"".join(rows["states"]), dtype).reshape(len(rows), len(columns), width)
+    states = np.frombuffer(b"".join(rows["states"]), dtype).reshape(len(rows), len(fields), width)
     is_failed = pa.array([result is None for result in results], pa.bool_())
     lists = {}
-    for index, column in enumerate(columns):
+    for index, field in enumerate(fields):
         values = pa.array(np.ascontiguousarray(states[:, index]).ravel())
-        lists[column.name] = pd.arrays.ArrowExtensionArray(pa.FixedSizeListArray.from_arrays(values, width, mask=is_failed))
+        lists[field.name] = pd.arrays.ArrowExtensionArray(pa.FixedSizeListArray.from_arrays(values, width, mask=is_failed))
     identity = batch[list(tables.CANDIDATES.key)].reset_index(drop=True)
     return pd.concat([identity, rows[["truncated", "tokens"]], pd.DataFrame(lists)], axis=1)
 
