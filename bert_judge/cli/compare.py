@@ -14,7 +14,7 @@ from bert_judge.assets.prepare import GENERAL
 from bert_judge.cli.answer_reader import make_reader
 from bert_judge.cli.options import Candidate, Conversation, Force, ModelColumn, Question, References, without_none
 from bert_judge.cli.terminal import console, echo, format_number, format_percent, log, make_table
-from bert_judge.cli.uncertainty import describe_uncertainty, format_range
+from bert_judge.cli.uncertainty import describe_uncertainty, format_range, needs_ranges
 from bert_judge.importers import column_names
 from bert_judge.importers.answers import NO_REFERENCE, Answer, RecordReader, parse_question
 from bert_judge.importers.frameworks import AnswerFile, open_answers
@@ -271,8 +271,7 @@ def _report(groups: Sequence[Group], judged: Sequence[Judged], ranges: Mapping[s
             answer_positions = by_model.setdefault(name, [])
             if rank is not None and result.score is not None:
                 answer_positions.append((rank, result.score))
-    cells = {model: format_range(of_model) for model, of_model in ranges.items()}
-    has_ranges = any(cell != "–" for cell in cells.values())
+    has_ranges = needs_ranges(ranges)
     extra = ["range of accuracy, %"] if has_ranges else []
     table = make_table("model", numbers=("answers", "best, %", "mean rank", "mean score", *extra))
     for model, answer_positions in by_model.items():
@@ -280,5 +279,5 @@ def _report(groups: Sequence[Group], judged: Sequence[Judged], ranges: Mapping[s
         means = (np.mean(ranks), np.mean(scores)) if answer_positions else (None, None)
         best = format_percent(np.mean(ranks == 1)) if answer_positions else "–"
         texts = [f"{len(answer_positions):,}", best, *(format_number(mean, 2) for mean in means)]
-        table.add_row(model, *texts, *([cells.get(model, "–")] if has_ranges else []))
+        table.add_row(model, *texts, *([format_range(ranges[model])] if has_ranges else []))
     console().print(table)

@@ -38,7 +38,7 @@ from bert_judge.cli.terminal import (
     progress,
     shorten,
 )
-from bert_judge.cli.uncertainty import describe_uncertainty, format_range
+from bert_judge.cli.uncertainty import describe_label_order, describe_uncertainty, format_range, needs_ranges
 from bert_judge.importers.answers import NO_REFERENCE, RecordReader, find_suspicious_input
 from bert_judge.importers.column_names import column_option
 from bert_judge.importers.companion_files import CompanionFiles, JoiningReader
@@ -51,6 +51,7 @@ from bert_judge.labels.score_file import GroupReader, ModelVerdicts, Tally, outp
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.logs import count_causes, disable_progress_bars
+from bert_judge.statistics.accuracy_range import AccuracyRange
 from bert_judge.tables.readers import values
 from bert_judge.tables.readers.rows import Record, RowFile, open_rows
 from bert_judge.text.answer_kinds import KINDS, answer_kind
@@ -424,6 +425,9 @@ def _report(
             f"kappa {format_number(cohen_kappa(truth, verdicts), 2)}; the constant verdict "
             f"{'correct' if share >= 0.5 else 'incorrect'} agrees on {format_percent(max(share, 1 - share))}%"
         )
+    for judge, accuracies in tally.label_accuracies():
+        for line in describe_label_order(judge, accuracies, labels):
+            log(line)
     for line in describe_uncertainty(tally, file, judges):
         log(line)
     _report_disagreements(tally)
@@ -444,8 +448,11 @@ def _print_accuracies(headings: Sequence[str], lines: Sequence[tuple[Sequence[st
 
     all_attempted = all(answers.attempted.all() for _, answers in lines)
     all_valid = all((answers.verdicts != INVALID).all() for _, answers in lines)
-    ranges = [format_range(answers.range) for _, answers in lines]
-    has_ranges = any(cell != "–" for cell in ranges)
+    ranges = [answers.range for _, answers in lines]
+    models_compared: dict[tuple[str, ...], dict[str, AccuracyRange]] = {}
+    for ((judge, model, *group), _), of_model in zip(lines, ranges, strict=True):
+        models_compared.setdefault((judge, *group), {})[model] = of_model
+    has_ranges = any(map(needs_ranges, models_compared.values()))
     numbers = ["answers", "accuracy, %"]
     numbers += ["range, %"] if has_ranges else []
     numbers += [] if all_valid else ["invalid, %", "of valid, %"]
@@ -456,7 +463,7 @@ def _print_accuracies(headings: Sequence[str], lines: Sequence[tuple[Sequence[st
         accuracy, attempts = proportion(correct, questions), attempt_metrics(correct, attempted)
         of_valid = correct.sum() / valid.sum() if valid.any() else math.nan
         cells = [f"{len(verdicts):,}", f"{format_percent(accuracy.value)} {format_interval(accuracy.low, accuracy.high)}"]
-        cells += [accuracy_range] if has_ranges else []
+        cells += [format_range(accuracy_range)] if has_ranges else []
         cells += [] if all_valid else [*map(format_percent, (1 - valid.mean(), of_valid))]
         cells += [] if all_attempted else [*map(format_percent, (attempts.attempted, attempts.accuracy_attempted))]
         table.add_row(*(name or "–" for name in names), *cells)

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,11 @@ from rich.console import Console
 from rich.table import Table
 
 from bert_judge import tables
-from bert_judge.cli.terminal import console, format_interval, format_number, format_percent
+from bert_judge.cli.terminal import console, format_interval, format_number, format_percent, log
+from bert_judge.cli.uncertainty import describe_ranges, format_range, needs_ranges
 from bert_judge.report.format import leading_judge, models_by_judge, pivot_models
 from bert_judge.runtime.errors import InputError, suggest
+from bert_judge.text.answer_kinds import answer_kind
 
 Row = Mapping[Any, Any]
 # Up to this many tasks, a table is printed for each.
@@ -176,19 +179,36 @@ def print_audit(folder: Path, screen: Console | None = None, labels: str = "huma
 
 
 def print_uncorrected(scores: Sequence[Path], judge: str) -> None:
-    """Print the accuracy of each model by a judge, best first, before any label corrects it.
+    """Print the accuracy of each model by a judge, best first, before any label corrects it; warn of an open order.
 
     Args:
         scores: score tables.
     """
+    from bert_judge.evaluation.model_comparison import is_uncertain
     from bert_judge.evaluation.score_tables import MODEL, load_verdicts
-    from bert_judge.evaluation.standings import estimate_accuracy
+    from bert_judge.evaluation.standings import estimate_accuracy, estimate_range
 
-    answers = load_verdicts(scores, [judge]).groupby(MODEL, observed=True)
-    estimates = [(name, estimate_accuracy(rows, judge)) for name, rows in answers]
-    estimates.sort(key=lambda row: -row[1]["accuracy"])
-    lines = [[str(name), f"{row['n']:,}", _percent_cell(row, "accuracy")] for name, row in estimates]
-    _print(console(), "Accuracy in %, not corrected yet", pd.DataFrame(lines, columns=["model", "answers", judge]))
+    answers = load_verdicts(scores, [judge])
+    estimates = [(str(name), rows, estimate_accuracy(rows, judge)) for name, rows in answers.groupby(MODEL, observed=True)]
+    estimates.sort(key=lambda row: -row[2]["accuracy"])
+    ranges = {name: estimate_range(rows, judge) for name, rows, _ in estimates}
+    lines = [[name, f"{row['n']:,}", _percent_cell(row, "accuracy")] for name, _, row in estimates]
+    table = pd.DataFrame(lines, columns=["model", "answers", judge])
+    if needs_ranges(ranges):
+        table["range"] = list(map(format_range, ranges.values()))
+    _print(console(), "Accuracy in %, not corrected yet", table)
+    for line in describe_ranges(judge, ranges, is_uncertain(answers, judge).mean(), _count_uncertain(scores, judge)):
+        log(line)
+
+
+def _count_uncertain(scores: Sequence[Path], judge: str) -> Counter[str]:
+    """Return the number of uncertain verdicts by kind of answer."""
+    return Counter(
+        answer_kind(row["question"], row["references"], row["candidate"])
+        for path in scores
+        for batch in tables.read_batches(path, tables.scores_schema([judge]), tables.GROUP_ROWS)
+        for row in batch[batch[f"{judge}_certain"].eq(False).fillna(False)].to_dict("records")
+    )
 
 
 def _show_corrected(screen: Console, path: Path, labels: str) -> None:

@@ -13,37 +13,38 @@ from bert_judge.cli.terminal import format_percent
 from bert_judge.judges.registry import read_card
 from bert_judge.labels.judge_loading import NamedJudge
 from bert_judge.labels.score_file import Tally
-from bert_judge.statistics.accuracy_range import MAX_UNCERTAIN, AccuracyRange
+from bert_judge.statistics.accuracy_range import AccuracyRange, open_pairs
 from bert_judge.text.answer_kinds import KINDS
+
+# Pairs of models that a warning names.
+MAX_PAIRS = 10
 
 
 def format_range(of_accuracy: AccuracyRange) -> str:
-    """Return the range in percent; a dash where there is none."""
-    if math.isnan(of_accuracy.low):
+    """Return the range in percent; a dash where no verdict is uncertain, or the judge makes no claim."""
+    if math.isnan(of_accuracy.low) or of_accuracy.low == of_accuracy.high:
         return "–"
     return f"{format_percent(of_accuracy.low)} to {format_percent(of_accuracy.high)}"
 
 
+def needs_ranges(ranges: Mapping[str, AccuracyRange]) -> bool:
+    """Return whether the accuracies of models mislead without their ranges: one is wide, or an order is open."""
+    return any(of_model.is_wide for of_model in ranges.values()) or bool(open_pairs(ranges))
+
+
 def describe_uncertainty(tally: Tally, file: Path | None, judges: Sequence[NamedJudge] = ()) -> Iterator[str]:
-    """Yield the warnings about judges that are uncertain of more than `MAX_UNCERTAIN` of a model's verdicts, and open advice.
+    """Yield the warnings about judges whose uncertain verdicts leave accuracies or an order open, and advice.
 
     `file`: of the answers, for the advice; None if other commands do not read it.
     """
     is_open = False
     for judge in tally.judges:
         models = {model: answers for name, model, answers in tally.by_model() if name == judge}
+        share = tally.uncertain[judge].total() / max(1, sum(len(answers.verdicts) for answers in models.values()))
         ranges = {model: answers.range for model, answers in models.items()}
-        if not any(of_model.uncertain > MAX_UNCERTAIN for of_model in ranges.values()):
-            continue
-        is_open = True
-        sizes = [len(answers.verdicts) for answers in models.values()]
-        share = sum(tally.uncertain[judge].values()) / sum(sizes)
-        yield (
-            f"warning: {judge}: {share:.0%} of the verdicts are uncertain{_most(tally.uncertain[judge])}; the ends of a "
-            "range count them as incorrect and as correct, and certain ones as they are"
-        )
-        accuracies = {model: float((answers.verdicts == 1).mean()) for model, answers in models.items()}
-        yield from _describe_order(judge, accuracies, ranges)
+        for line in describe_ranges(judge, ranges, share, tally.uncertain[judge]):
+            is_open = True
+            yield line
     if is_open and file is not None:
         name = shlex.quote(str(file))
         folders = [member.folder for judge in judges for member in getattr(judge, "members", [judge]) if member.folder]
@@ -54,6 +55,63 @@ def describe_uncertainty(tally: Tally, file: Path | None, judges: Sequence[Named
         yield f"to narrow a range: bert-judge audit {name} (label a sample){train}{ask}"
 
 
+def describe_ranges(judge: str, ranges: Mapping[str, AccuracyRange], share: float, kinds: Counter[str]) -> Iterator[str]:
+    """Yield the warnings about the uncertain verdicts of a judge, and about the models whose order they leave open.
+
+    Args:
+        share: of all its verdicts that are uncertain.
+        kinds: number of uncertain verdicts by kind of answer.
+    """
+    if not needs_ranges(ranges):
+        return
+    percent = f"{share:.0%}" if share >= 0.01 else "under 1%"
+    yield (
+        f"warning: {judge}: {percent} of the verdicts are uncertain{_most(kinds)}; the ends of a range count them as incorrect and "
+        "as correct, and certain ones as they are"
+    )
+    unordered = open_pairs(ranges)
+    best_first = sorted(ranges, key=lambda model: -ranges[model].accuracy)
+    pairs = list(combinations(best_first, 2))
+    ordered = sorted(set(pairs) - set(unordered), key=pairs.index)
+    if len(pairs) == 1 and unordered:
+        better, worse = unordered[0]
+        yield f"warning: {judge}: the ranges of the two models overlap, so {worse} may be better than {better}"
+    elif unordered:
+        start = f"warning: {judge}: the ranges of {len(unordered):,} of {len(pairs):,} pairs of models overlap"
+        if not ordered:
+            yield f"{start}, so none has a certain order"
+        elif len(ordered) < len(unordered):
+            yield f"{start}; only these have an order: {_list_pairs(ordered, '>')}"
+        else:
+            yield f"{start}, so the second may be better than the first: {_list_pairs(unordered, '–')}"
+
+
+def describe_label_order(judge: str, accuracies: Mapping[str, tuple[float, float]], labels: str) -> Iterator[str]:
+    """Yield a warning if labels order models the other way round than a judge.
+
+    Args:
+        accuracies: model → accuracy by the labels and by the judge, of the same answers.
+        labels: what they are called.
+    """
+    best_first = sorted(accuracies, key=lambda model: -accuracies[model][0])
+    pairs = list(combinations(best_first, 2))
+    reversed_pairs = [
+        (better, worse)
+        for better, worse in pairs
+        if accuracies[better][0] > accuracies[worse][0] and accuracies[better][1] < accuracies[worse][1]
+    ]
+    if reversed_pairs:
+        yield (
+            f"warning: {judge}: {len(reversed_pairs):,} of {len(pairs):,} pairs of models have the opposite order by {labels}: "
+            f"{_list_pairs(reversed_pairs, '>')}"
+        )
+
+
+def _list_pairs(pairs: Sequence[tuple[str, str]], sign: str) -> str:
+    names = ", ".join(f"{first} {sign} {second}" for first, second in pairs[:MAX_PAIRS])
+    return names + (f" and {len(pairs) - MAX_PAIRS:,} more" if len(pairs) > MAX_PAIRS else "")
+
+
 def _most(kinds: Counter[str]) -> str:
     """Name the kind of most of the uncertain verdicts, or the two most frequent ones."""
     total, common = kinds.total(), kinds.most_common(2)
@@ -62,18 +120,3 @@ def _most(kinds: Counter[str]) -> str:
     if common[0][1] * 2 > total:
         return f", most of them on {KINDS[common[0][0]]}"
     return f", most of them on {KINDS[common[0][0]]} and on {KINDS[common[-1][0]]}" if len(common) == 2 else ""
-
-
-def _describe_order(judge: str, accuracies: Mapping[str, float], ranges: Mapping[str, AccuracyRange]) -> Iterator[str]:
-    """Yield a warning if the ranges of two models overlap of which one has a higher accuracy."""
-    bounds = {
-        model: (accuracies[model],) * 2 if math.isnan(of_model.low) else (of_model.low, of_model.high)
-        for model, of_model in ranges.items()
-    }
-    best_first = sorted(accuracies, key=lambda model: -accuracies[model])
-    pairs = list(combinations(best_first, 2))
-    overlapping = [(better, worse) for better, worse in pairs if bounds[better][0] <= bounds[worse][1]]
-    if overlapping:
-        better, worse = overlapping[0]
-        count = f"{len(overlapping):,} of {len(pairs):,} pairs of models" if len(pairs) > 1 else "the two models"
-        yield f"warning: {judge}: the ranges of {count} overlap, so {worse} may be better than {better}"

@@ -23,7 +23,7 @@ from bert_judge.evaluation.score_tables import (
 )
 from bert_judge.runtime.errors import InputError
 from bert_judge.statistics import intervals
-from bert_judge.statistics.accuracy_range import accuracy_range
+from bert_judge.statistics.accuracy_range import AccuracyRange, accuracy_range
 from bert_judge.statistics.metrics import attempt_metrics
 
 # The tables that `build_standings` writes, each as {name}.parquet; the standings are the last.
@@ -104,6 +104,12 @@ def _attempt_columns(answers: pd.DataFrame, judge: str) -> dict[str, float]:
     return attempt_metrics(correct, attempted)._asdict()
 
 
+def estimate_range(answers: pd.DataFrame, judge: str) -> AccuracyRange:
+    """Compute the range that uncertain verdicts leave of an accuracy."""
+    correct, uncertain = model_comparison.is_correct(answers, judge), model_comparison.is_uncertain(answers, judge)
+    return accuracy_range(correct, uncertain, answers[f"{judge}_certain"].notna())
+
+
 def estimate_accuracy(answers: pd.DataFrame, judge: str) -> dict[str, Any]:
     """Compute the numbers of one standings row.
 
@@ -111,8 +117,8 @@ def estimate_accuracy(answers: pd.DataFrame, judge: str) -> dict[str, Any]:
     accuracy would be had the judge decided every answer; `accuracy_upper` is the upper bound.
     """
     valid, correct = model_comparison.is_valid(answers, judge), model_comparison.is_correct(answers, judge)
-    uncertain, has_claim = model_comparison.is_uncertain(answers, judge), answers[f"{judge}_certain"].notna()
-    certainty = accuracy_range(correct, uncertain, has_claim)
+    certainty = estimate_range(answers, judge)
+    ends = (certainty.low, certainty.high) if certainty.is_wide else (math.nan, math.nan)
     return {
         "n": len(answers),
         "questions": answers["sample_id"].nunique(),
@@ -120,7 +126,7 @@ def estimate_accuracy(answers: pd.DataFrame, judge: str) -> dict[str, Any]:
         "invalid": float(np.mean(~valid)) if len(answers) else math.nan,
         "accuracy_decided": float(np.mean(correct[valid])) if valid.any() else math.nan,
         "accuracy_upper": float(np.mean(correct | ~valid)) if len(answers) else math.nan,
-        **{"certain": certainty.certain, "range_low": certainty.low, "range_high": certainty.high},
+        **{"certain": certainty.certain, "range_low": ends[0], "range_high": ends[1]},
     }
 
 

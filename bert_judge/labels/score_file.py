@@ -343,6 +343,19 @@ class Tally:
                     if (of_group := (rows["model"] == code) & (rows["group"] == self.groups[group])).any():
                         yield judge, name, group, _select(rows, verdicts, index, of_group)
 
+    def label_accuracies(self) -> Iterator[tuple[str, dict[str, tuple[float, float]]]]:
+        """Yield (judge, model → accuracy by the labels and by the judge) of the rows that `labelled` yields."""
+        for index, (judge, rows, verdicts) in enumerate(self._by_judge()):
+            has_label = (rows["truth"] != SKIPPED) & ~rows["seen"][:, index]
+            yield (
+                judge,
+                {
+                    name: (float((rows["truth"][of_model] == CORRECT).mean()), float((verdicts[of_model] == CORRECT).mean()))
+                    for name, code in self.models.items()
+                    if (of_model := has_label & (rows["model"] == code)).any()
+                },
+            )
+
     def labelled(self) -> Iterator[tuple[str, np.ndarray, np.ndarray, np.ndarray]]:
         """Yield (judge, verdict codes, codes of the file's labels, question hashes) of the labelled rows of each judge.
 

@@ -7,12 +7,14 @@ is the widest range; it needs no assumption about the errors among uncertain ver
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-# Up to this share of uncertain verdicts, the accuracy stands for itself.
+# Up to this share of uncertain verdicts, an accuracy by itself is printed without its range.
 MAX_UNCERTAIN = 0.2
 
 
@@ -20,10 +22,12 @@ class AccuracyRange(NamedTuple):
     """Shares of the answers, from 0 to 1.
 
     Attributes:
+        accuracy: share of correct verdicts.
         certain: share of certain verdicts; NaN where the judge makes no claim.
-        low, high: accuracy if every uncertain verdict were incorrect, and correct; NaN where at most `MAX_UNCERTAIN` are uncertain.
+        low, high: accuracy if every uncertain verdict were incorrect, and correct; NaN where the judge makes no claim.
     """
 
+    accuracy: float
     certain: float
     low: float
     high: float
@@ -32,8 +36,10 @@ class AccuracyRange(NamedTuple):
     def uncertain(self) -> float:
         return 1 - self.certain
 
-
-NO_CLAIM = AccuracyRange(math.nan, math.nan, math.nan)
+    @property
+    def is_wide(self) -> bool:
+        """Whether more than `MAX_UNCERTAIN` of the verdicts are uncertain."""
+        return self.uncertain > MAX_UNCERTAIN
 
 
 def accuracy_range(correct: ArrayLike, uncertain: ArrayLike, has_claim: ArrayLike) -> AccuracyRange:
@@ -45,8 +51,19 @@ def accuracy_range(correct: ArrayLike, uncertain: ArrayLike, has_claim: ArrayLik
     """
     hits, doubts = np.asarray(correct, bool), np.asarray(uncertain, bool)
     if not np.any(has_claim):
-        return NO_CLAIM
-    share = float(doubts.mean())
-    if share <= MAX_UNCERTAIN:
-        return AccuracyRange(1 - share, math.nan, math.nan)
-    return AccuracyRange(1 - share, float((hits & ~doubts).mean()), float((hits | doubts).mean()))
+        return AccuracyRange(float(hits.mean()) if hits.size else math.nan, math.nan, math.nan, math.nan)
+    accuracy, share, low, high = (float(of.mean()) for of in (hits, doubts, hits & ~doubts, hits | doubts))
+    return AccuracyRange(accuracy, 1 - share, low, high)
+
+
+def open_pairs(ranges: Mapping[str, AccuracyRange]) -> list[tuple[str, str]]:
+    """Return the pairs of models whose order uncertain verdicts leave open, whatever their share: (better, worse) by accuracy.
+
+    The range of the worse one reaches above the lower end of the better one; of two with the same accuracy, either may.
+    """
+    best_first = sorted(ranges, key=lambda model: -ranges[model].accuracy)
+    return [(better, worse) for better, worse in combinations(best_first, 2) if _is_open(ranges[better], ranges[worse])]
+
+
+def _is_open(better: AccuracyRange, worse: AccuracyRange) -> bool:
+    return better.low < worse.high or (better.accuracy == worse.accuracy and worse.low < better.high)

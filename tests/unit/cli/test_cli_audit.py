@@ -75,6 +75,28 @@ def test_a_file_is_audited_in_two_calls(answers: Path, tmp_path: Path) -> None:
     assert len(drawn) == 20 and not set(drawn["id"]) & set(pd.read_csv(tmp_path / "labels.csv")["id"])
 
 
+def test_an_order_that_uncertain_verdicts_leave_open_comes_with_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same lines as those of `score`, before any label."""
+    monkeypatch.chdir(tmp_path)
+    reference = "They turn most of the electricity into light rather than heat, so little is lost"
+    texts = {
+        "small": "Because hardly any of the electricity is wasted as heat",
+        "large": "They turn most of the electricity into heat",
+    }
+    rows = [
+        {"question": f"Why, of lamp {n}?", "reference": reference, "answer": text, "model": model}
+        for n in range(2)
+        for model, text in texts.items()
+    ]
+    file = write(tmp_path / "a.csv", rows)
+    audited, scored = run("audit", file), run("score", file)
+    assert audited.exit_code == scored.exit_code == 0, audited.output
+    warnings = [line for line in scored.stderr.splitlines() if line.startswith("warning: general: ") and "range" in line]
+    assert [line for line in audited.stderr.splitlines() if line.startswith("warning: ")] == warnings
+    assert "100% of the verdicts are uncertain, most of them on references of a sentence" in warnings[0]
+    assert "the ranges of the two models overlap, so " in warnings[1] and audited.stdout.count("0.0 to 100.0") == 2
+
+
 def test_the_next_call_judges_only_new_answers(answers: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     judged: list[str] = []
     judge = BERTJudge.judge

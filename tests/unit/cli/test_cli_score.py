@@ -407,6 +407,16 @@ def test_judges_are_compared(tmp_path: Path) -> None:
     assert "disagree" not in run("score", "a.csv", "-j", "contains", "--force").stdout
 
 
+def test_labels_that_put_models_in_the_opposite_order_come_with_a_warning(tmp_path: Path) -> None:
+    """By people a is better; by the words b."""
+    rows = [("a", "The capital of France", 1), ("a", "Paris", 1), ("b", "Paris", 0), ("b", "It is Paris.", 1), ("c", "Rome", 0)]
+    records = [{"question": "?", "reference": "Paris", "model": model, "answer": text, "label": y} for model, text, y in rows]
+    done = run("score", write(tmp_path / "a.csv", records), "--judge", "contains")
+    assert done.exit_code == 0, done.output
+    warning = "warning: contains: 1 of 3 pairs of models have the opposite order by the column 'label': a > b\n"
+    assert warning in done.stderr and done.stderr.count("pairs of models") == 1
+
+
 def test_the_surest_disagreements_come_first(tmp_path: Path) -> None:
     """One word too many counts less in a long answer, so that one judge is surer of later rows."""
     words = [" ".join(f"w{place}" for place in range(size)) for size in range(2, 12)]
@@ -662,7 +672,7 @@ def test_predict_refuses_in_one_line(text: str, says: str) -> None:
 @pytest.mark.parametrize(
     ("measured", "says"),
     [
-        ({"sentences": {"auroc": 0.71, "n": 400}, "names": {"auroc": 0.9, "n": 400}}, "sentences (AUROC 0.71)"),
+        ({"sentences": {"auroc": 0.71, "n": 400}, "names": {"auroc": 0.9, "n": 400}}, "a sentence (AUROC 0.71)"),
         ({"sentences": {"auroc": 0.76, "n": 400}, "names": {"auroc": 0.6, "n": 400}}, None),
         (None, None),
     ],

@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from bert_judge.cli import app
-from bert_judge.cli.uncertainty import describe_uncertainty, format_range
+from bert_judge.cli.uncertainty import describe_label_order, describe_uncertainty, format_range
 from bert_judge.judges.protocol import Label, Row, decided
 from bert_judge.labels.judge_loading import NamedCascade, NamedJudge
 from bert_judge.labels.score_file import Tally
@@ -57,12 +58,54 @@ def test_models_whose_ranges_do_not_overlap_have_an_order() -> None:
     assert [line.startswith("warning") for line in lines] == [True, False]
 
 
-def test_of_three_models_the_pairs_are_counted() -> None:
-    tally = _tally(good="c" * 95 + "i" * 5, fair="c" * 30 + "I" * 30 + "i" * 40, poor="c" * 20 + "I" * 30 + "i" * 50)
-    assert (
-        "the ranges of 1 of 3 pairs of models overlap, so poor may be better than fair"
-        in list(describe_uncertainty(tally, FILE))[1]
-    )
+def test_an_order_is_open_whatever_the_share_of_uncertain_verdicts() -> None:
+    """Of `better` a fifth of the verdicts are uncertain, of `worse` none: 60 to 80 and 70."""
+    lines = list(describe_uncertainty(_tally(better="c" * 12 + "I" * 4 + "i" * 4, worse="c" * 14 + "i" * 6), FILE))
+    assert lines[0].startswith("warning: j: 10% of the verdicts are uncertain")
+    assert lines[1] == "warning: j: the ranges of the two models overlap, so better may be better than worse"
+
+
+GOOD, FAIR, POOR = "c" * 95 + "i" * 5, "c" * 30 + "I" * 30 + "i" * 40, "c" * 20 + "I" * 30 + "i" * 50
+
+
+@pytest.mark.parametrize(
+    ("models", "says"),
+    [
+        (
+            {"good": GOOD, "fair": FAIR, "poor": POOR},
+            "1 of 3 pairs of models overlap, so the second may be better than the first: fair – poor",
+        ),
+        ({"a": "I" * 10, "b": "I" * 10, "c": "I" * 10}, "3 of 3 pairs of models overlap, so none has a certain order"),
+        (
+            {"good": GOOD, "fair": FAIR, "poor": POOR, "low": POOR},
+            "3 of 6 pairs of models overlap, so the second may be better than the first: fair – poor, fair – low, poor – low",
+        ),
+        (
+            {"high": "c" * 8 + "I" * 1 + "i", "good": "c" * 9 + "I" * 1, "fair": "c" * 7 + "I" * 3, "bad": "i" * 10},
+            "2 of 6 pairs of models overlap, so the second may be better than the first: good – fair, high – fair",
+        ),
+        (
+            {"a": "c" * 8 + "I" * 2, "b": "c" * 7 + "I" * 3, "c": "c" * 6 + "I" * 4, "d": "c" * 5 + "I" * 2 + "i" * 3},
+            "4 of 6 pairs of models overlap; only these have an order: a > d, b > d",
+        ),
+        (
+            {f"m{n}": "c" * n + "I" * 2 + "i" * (98 - n) for n in range(24)},
+            ", ".join(f"m{n} – m{n - 1}" for n in range(23, 13, -1)) + " and 13 more",
+        ),
+    ],
+)
+def test_of_several_models_the_open_or_the_settled_pairs_are_named(models: dict[str, str], says: str) -> None:
+    [line] = [line for line in describe_uncertainty(_tally(**models), FILE) if "overlap" in line]
+    assert line.endswith(says)
+
+
+def test_labels_that_order_models_the_other_way_round_are_named() -> None:
+    """By the labels a > b > c and c = d; the judge puts b before a and d before c."""
+    accuracies = {"a": (0.8, 0.6), "b": (0.7, 0.7), "c": (0.5, 0.1), "d": (0.5, 0.2)}
+    assert list(describe_label_order("j", accuracies, "the column 'label'")) == [
+        "warning: j: 1 of 6 pairs of models have the opposite order by the column 'label': a > b"
+    ]
+    assert list(describe_label_order("j", {"a": (0.8, 0.8), "b": (0.7, 0.8)}, "the column 'label'")) == []
 
 
 def test_kinds_in_words() -> None:
@@ -83,10 +126,12 @@ def test_few_uncertain_verdicts_need_no_words() -> None:
 
 
 def test_a_range_in_percent() -> None:
+    """A dash where no verdict is uncertain, or the judge makes no claim."""
     uncertain = [True] * 53 + [False] * 47
     correct = [True] * 8 + [False] * 45 + [True] * 11 + [False] * 36
     assert format_range(accuracy_range(correct, uncertain, uncertain)) == "11.0 to 64.0"
     assert format_range(accuracy_range([True], [False], [True])) == "–"
+    assert format_range(accuracy_range([True], [False], [False])) == "–"
 
 
 def test_the_judge_in_the_package_does_not_order_models_by_explanations(tmp_path: Path) -> None:

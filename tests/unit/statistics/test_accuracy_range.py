@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_judge.statistics.accuracy_range import MAX_UNCERTAIN, accuracy_range
+from bert_judge.statistics.accuracy_range import MAX_UNCERTAIN, AccuracyRange, accuracy_range, open_pairs
 
 
 def test_the_example_of_the_docs() -> None:
@@ -15,14 +15,38 @@ def test_the_example_of_the_docs() -> None:
     correct = np.repeat([True, False], [187, 813])
     uncertain = np.concatenate([np.arange(187) < 77, np.arange(813) < 453])
     result = accuracy_range(correct, uncertain, np.ones(1000))
-    assert result == pytest.approx((0.47, 0.11, 0.64)) and result.uncertain == pytest.approx(0.53)
+    assert result == pytest.approx((0.187, 0.47, 0.11, 0.64)) and result.is_wide and result.uncertain == pytest.approx(0.53)
 
 
-def test_without_a_claim_or_with_few_uncertain_verdicts_there_is_no_range() -> None:
+def test_without_a_claim_there_is_no_range() -> None:
     none = accuracy_range([True, False], [False, False], [False, False])
-    assert all(map(math.isnan, none))
+    assert none.accuracy == 0.5 and all(map(math.isnan, none[1:])) and not none.is_wide
+    assert open_pairs({"a": none, "b": none}) == []
+
+
+def test_a_range_is_wide_above_a_fifth() -> None:
     fifth = accuracy_range([True] * 5, [True] + [False] * 4, [True] * 5)
-    assert fifth.certain == 1 - MAX_UNCERTAIN and math.isnan(fifth.low) and math.isnan(fifth.high)
+    assert fifth == pytest.approx((1.0, 1 - MAX_UNCERTAIN, 0.8, 1.0)) and not fifth.is_wide
+    assert accuracy_range([True] * 4, [True] + [False] * 3, [True] * 4).is_wide
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        # Four of 20 uncertain: no more than a fifth.
+        ((0.6, 0.8, 0.6, 0.8), (0.7, 1.0, 0.7, 0.7), [("b", "a")]),
+        ((0.9, 0.95, 0.85, 0.9), (0.8, 0.9, 0.75, 0.85), []),
+        ((0.9, 0.95, 0.84, 0.9), (0.8, 0.9, 0.75, 0.85), [("a", "b")]),
+        # The same accuracy: certain of both models, or open for either.
+        ((0.7, 1.0, 0.7, 0.7), (0.7, 1.0, 0.7, 0.7), []),
+        ((0.7, 0.9, 0.6, 0.7), (0.7, 1.0, 0.7, 0.7), [("a", "b")]),
+        ((0.7, 0.9, 0.7, 0.8), (0.7, 1.0, 0.7, 0.7), [("a", "b")]),
+    ],
+)
+def test_pairs_that_uncertain_verdicts_leave_open(
+    first: tuple[float, ...], second: tuple[float, ...], expected: list[tuple[str, str]]
+) -> None:
+    assert open_pairs({"a": AccuracyRange(*first), "b": AccuracyRange(*second)}) == expected
 
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans(), st.booleans()), min_size=1))
@@ -30,8 +54,5 @@ def test_the_range_contains_the_accuracy_whatever_the_truth_of_uncertain_verdict
     correct, uncertain, truth_of_uncertain = map(np.array, zip(*rows, strict=True))
     result = accuracy_range(correct, uncertain, np.ones(len(rows)))
     true_accuracy = np.where(uncertain, truth_of_uncertain, correct).mean()
-    if uncertain.mean() > MAX_UNCERTAIN:
-        assert result.low <= true_accuracy <= result.high and result.low <= correct.mean() <= result.high
-        assert result.high - result.low == pytest.approx(result.uncertain)
-    else:
-        assert math.isnan(result.low)
+    assert result.low <= true_accuracy <= result.high and result.low <= correct.mean() <= result.high
+    assert result.accuracy == correct.mean() and result.high - result.low == pytest.approx(result.uncertain)
