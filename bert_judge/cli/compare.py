@@ -19,7 +19,7 @@ from bert_judge.importers import column_names
 from bert_judge.importers.answers import NO_REFERENCE, Answer, RecordReader, parse_question
 from bert_judge.importers.frameworks import AnswerFile, open_answers
 from bert_judge.importers.judge_benchmarks import JudgeLMReader
-from bert_judge.judges.protocol import Pair, Row, invalid
+from bert_judge.judges.protocol import Label, Pair, Row, invalid
 from bert_judge.labels import judge_loading
 from bert_judge.labels.judge_loading import NamedJudge
 from bert_judge.labels.judging import LabelStore, judge_rows, without_reasoning
@@ -36,17 +36,24 @@ from bert_judge.tables.readers.rows import Record, RowFile
 from bert_judge.text.visible_text import strip_reasoning
 
 PAIR_COLUMNS = ("answer_a", "answer_b")
-# Answers whose scores differ by no more are equally good.
+# Answers whose values differ by no more are equally good.
 TIE_MARGIN = 0.005
 # Verdict → wins of the first answer; of another verdict each answer gets half.
 WINS = {"A": 1.0, "B": 0.0}
 
 
 class Result(NamedTuple):
-    """How good an answer is among those to its question, 0 to 1, None if the judge cannot tell; and the reason."""
+    """What a judge says of an answer.
+
+    Attributes:
+        score: how good it is among those to its question, 0 to 1; None if the judge cannot tell.
+        value: what it is ranked by: the score or, of a verdict that is certain, 1 for correct and 0 for incorrect. Scores of
+            certain verdicts depend on the length of the answer: .90 of a correct sentence and .99 of a correct word.
+    """
 
     score: float | None
     reason: str | None
+    value: float | None
 
 
 class Group(NamedTuple):
@@ -77,9 +84,9 @@ class Judged(NamedTuple):
     @property
     def ranks(self) -> list[int | None]:
         """The place of each answer, from 1; equally good answers share one, and an answer without a score has none."""
-        scores = [result.score for result in self.results]
-        valid_scores = [score for score in scores if score is not None]
-        return [None if score is None else 1 + sum(rival > score + TIE_MARGIN for rival in valid_scores) for score in scores]
+        values = [result.value for result in self.results]
+        rivals = [value for value in values if value is not None]
+        return [None if value is None else 1 + sum(rival > value + TIE_MARGIN for rival in rivals) for value in values]
 
 
 def compare(
@@ -191,7 +198,14 @@ def _score_answers(judge: NamedJudge, groups: Sequence[Group], work: Path, tally
     labels = iter(column)
     # Labels are None only for rows that are None.
     of_groups = ([label for label in islice(labels, len(group.answers)) if label] for group in groups)
-    return [Judged([Result(label.score, describe_reason(label)) for label in of_group]) for of_group in of_groups]
+    return [Judged(list(map(_to_result, of_group))) for of_group in of_groups]
+
+
+def _to_result(label: Label) -> Result:
+    value = label.score
+    if label.certain and value is not None:
+        value = float(label.verdict == "correct")
+    return Result(label.score, describe_reason(label), value)
 
 
 def _compare_pairs(judge: NamedJudge, groups: Sequence[Group], work: Path) -> list[Judged]:
@@ -219,7 +233,8 @@ def _compare_pairs(judge: NamedJudge, groups: Sequence[Group], work: Path) -> li
                 wins[a].append(won)
                 wins[b].append(1 - won)
         reasons = [f"{sum(won):g} of {len(won)} comparisons won" for won in wins] if len(wins) > 2 else [last["reason"]] * len(wins)
-        results = [Result(sum(won) / len(won) if won else None, why) for won, why in zip(wins, reasons, strict=True)]
+        shares = [sum(won) / len(won) if won else None for won in wins]
+        results = [Result(share, why, share) for share, why in zip(shares, reasons, strict=True)]
         judged.append(Judged(results, last["verdict"]))
     return judged
 
@@ -246,7 +261,7 @@ def _describe_rows(groups: Sequence[Group], judged: Sequence[Judged]) -> dict[in
 def _describe_answers(groups: Sequence[Group], judged: Sequence[Judged]) -> dict[int, dict[str, Any]]:
     """Return row number → new cells of rows with one answer each."""
     return {
-        row: {"rank": rank, **result._asdict()}
+        row: {"rank": rank, "score": result.score, "reason": result.reason}
         for group, each in zip(groups, judged, strict=True)
         for row, rank, result in zip(group.rows, each.ranks, each.results, strict=True)
     }

@@ -10,6 +10,7 @@ import pytest
 from helpers.commands import run, write
 
 from bert_judge.judges.pairwise.rules import PairRuleJudge
+from bert_judge.judges.protocol import Label, decided, invalid
 from bert_judge.tables.readers.rows import open_rows
 
 ANSWERS = ["Paris", "It is Paris.", "London", "Rome"]
@@ -154,6 +155,31 @@ def test_an_order_that_uncertain_verdicts_leave_open_comes_with_a_warning(in_one
     assert all(name in done.stderr for name in names)
     # An audit does not read two answers in a row.
     assert ("bert-judge audit a.jsonl" in done.stderr) == (not in_one_row)
+
+
+@pytest.mark.parametrize(
+    ("labels", "ranks"),
+    [
+        # A sentence and a word, both certainly correct, and a wrong word.
+        ([decided(0.9, certain=True), decided(0.99, certain=True), decided(0.2, certain=True)], [1, 1, 3]),
+        ([decided(0.02, certain=True), decided(0.2, certain=True)], [1, 1]),
+        # Uncertain, or without a claim: by score.
+        ([decided(0.9, certain=False), decided(0.99, certain=False)], [2, 1]),
+        ([decided(0.9), decided(0.99)], [2, 1]),
+        # A certain verdict counts as 1 or 0 against uncertain ones.
+        ([decided(0.9, certain=True), decided(0.95, certain=False)], [1, 2]),
+        ([decided(0.2, certain=True), decided(0.1, certain=False)], [2, 1]),
+        ([invalid("no reference"), decided(0.2, certain=True)], [None, 1]),
+    ],
+)
+def test_answers_with_the_same_certain_verdict_are_equally_good(
+    monkeypatch: pytest.MonkeyPatch, labels: list[Label], ranks: list[int | None]
+) -> None:
+    monkeypatch.setattr("bert_judge.cli.compare.judge_rows", lambda *_, **__: labels)
+    write(Path("a.jsonl"), [{**ROWS[0], "answer": f"answer {n}", "model": f"m{n}"} for n in range(len(labels))])
+    done = run("compare", "a.jsonl")
+    assert done.exit_code == 0, done.output
+    assert cells("a.compared.jsonl", "rank", "score") == list(zip(ranks, [label.score for label in labels], strict=True))
 
 
 def test_an_order_that_is_certain_comes_without_a_warning() -> None:
