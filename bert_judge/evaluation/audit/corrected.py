@@ -259,11 +259,11 @@ def next_steps(pairs: pd.DataFrame) -> list[str]:
 
 
 def _next_step(row: Mapping[Any, Any]) -> str:
-    pair = f"{row['model']} > {row['other']}"
+    pair = f"{row['model']} {'>' if row['difference'] else '='} {row['other']}"
     if row["state"] == "settled":
         return f"{pair} is settled: stop."
     if row["state"] == "tie" and row["labels"] >= row["n"]:
-        return f"{pair}: all {row['n']:,} answers are labelled, and too few to settle it; use more questions."
+        return f"{pair}: all {row['n']:,} answers are labelled, and {_describe_tie(row)}; use more questions."
     if row["state"] == "tie":
         return f"{pair}: labels on all {row['n']:,} answers are not expected to settle it; use more questions."
     if pd.isna(row["labels_needed"]):
@@ -272,3 +272,14 @@ def _next_step(row: Mapping[Any, Any]) -> str:
     count = int(row["labels_needed"])
     labels = "1 more label per model is" if count == 1 else f"{count:,} more labels per model are"
     return f"{labels} expected to settle {pair}{significant}."
+
+
+def _describe_tie(row: Mapping[Any, Any]) -> str:
+    """Say what labels on all answers show of a pair that they do not settle."""
+    if not row["difference"]:
+        return "there is no difference on them"
+    if row["significant"]:
+        return "the difference is significant if their number was fixed in advance, but not at any time"
+    if row["low"] > 0:
+        return "the interval of the difference excludes 0, but not after the correction for several comparisons (Holm)"
+    return "too few to settle it"

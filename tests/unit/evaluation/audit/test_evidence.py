@@ -133,14 +133,32 @@ def test_no_more_labels_are_asked_for_where_every_answer_has_one(questions, uncl
     [row] = table[table["method"] == "ppi"].to_dict("records")
     assert row["state"] == "tie" and pd.isna(row["labels_needed"]) and row["sequence_low"] < 0
     [sentence] = corrected.next_steps(table)
-    sure = f"all {questions} answers are labelled, and too few to settle it; use more questions."
+    sign, why = (">", "too few to settle it") if row["difference"] else ("=", "there is no difference on them")
+    sure = f"all {questions} answers are labelled, and {why}; use more questions."
     asked = f"labels on all {questions} answers are not expected to settle it; use more questions."
-    assert sentence == f"{row['model']} > {row['other']}: {asked if unclear else sure}"
+    assert sentence == f"{row['model']} {sign} {row['other']}: {asked if unclear else sure}"
+
+
+@pytest.mark.parametrize(
+    ("difference", "low", "significant", "says"),
+    [
+        (0.333, 0.04, True, "a > b: all 26 answers are labelled, and the difference is significant if their number was fixed in "
+         "advance, but not at any time; use more questions."),
+        (0.333, 0.04, False, "a > b: all 26 answers are labelled, and the interval of the difference excludes 0, but not after "
+         "the correction for several comparisons (Holm); use more questions."),
+        (0.1, -0.04, False, "a > b: all 26 answers are labelled, and too few to settle it; use more questions."),
+        (0.0, -0.1, False, "a = b: all 26 answers are labelled, and there is no difference on them; use more questions."),
+    ],
+)  # fmt: skip
+def test_a_tie_on_all_answers_in_words(difference, low, significant, says):
+    row = {"method": "ppi", "model": "a", "other": "b", "state": "tie", "n": 26, "labels": 26}
+    assert corrected.next_steps(pd.DataFrame([{**row, "difference": difference, "low": low, "significant": significant}])) == [says]
 
 
 @pytest.mark.parametrize(("count", "labels"), [(1, "1 more label per model is"), (2, "2 more labels per model are")])
 def test_number_of_labels_in_words(count, labels):
-    row = {"method": "ppi", "model": "a", "other": "b", "state": "open", "labels_needed": count, "significant": False}
+    row = {"method": "ppi", "model": "a", "other": "b", "state": "open", "difference": 0.1, "labels_needed": count}
+    row["significant"] = False
     assert corrected.next_steps(pd.DataFrame([row])) == [f"{labels} expected to settle a > b."]
 
 
