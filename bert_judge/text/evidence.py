@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Sequence
 
-from bert_judge.text.extraction import extract_final_answer
+from bert_judge.text.extraction import ends_sentence, extract_final_answer
 from bert_judge.text.latex import boxed
 from bert_judge.text.normalization import ARTICLES, normalize, normalize_words, word_list
 from bert_judge.text.stemming import stem_words
@@ -80,7 +80,7 @@ def describe_words(question: str, references: Sequence[str], candidate: str) -> 
     stated = extract_final_answer(text) or boxed(text)
     if stated and stated.strip() != text.strip():
         parts.insert(0, f"states {quote(stated)}")
-    sentences = [sentence for sentence in _SENTENCE_END.split(text.strip()) if sentence]
+    sentences = _split_sentences(text.strip())
     if present and len(sentences) > 1:
         closest = max(sentences, key=lambda sentence: sum(word in sentence.casefold() for word in present))
         parts.append(f"closest sentence {quote(closest)}")
@@ -88,6 +88,12 @@ def describe_words(question: str, references: Sequence[str], candidate: str) -> 
     added = [word for term, word in answer.items() if term not in known]
     parts.append(f"adds {_list(added)}" if added else "adds no word")
     return "; ".join([*parts, f"only the first {MAX_READ:,} characters were compared"] if len(candidate) > MAX_READ else parts)
+
+
+def _split_sentences(text: str) -> list[str]:
+    gaps = [gap for gap in _SENTENCE_END.finditer(text) if "\n" in gap[0] or ends_sentence(text, gap.start() - 1)]
+    starts, ends = [0, *(gap.end() for gap in gaps)], [*(gap.start() for gap in gaps), len(text)]
+    return [text[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
 def _find_signs(text: str) -> list[str]:

@@ -398,12 +398,18 @@ def last_sentence(text: str) -> str:
 
 
 def _sentence_end(text: str, start: int, end: int) -> int:
-    """Return where the sentence ends; a full stop after an initial or a title does not end it: "U.S. Army", "Prof. Plum"."""
-    for match in _SENTENCE_END.finditer(text, start, end):
-        is_abbreviation = match[0] == "." and _ENDS_IN_ABBREVIATION.search(text, max(start, match.start() - 8), match.start())
-        if not is_abbreviation or _STARTS_SENTENCE.match(text, match.end()):
-            return match.start()
-    return end
+    """Return where the sentence ends."""
+    stops = (match.start() for match in _SENTENCE_END.finditer(text, start, end))
+    return next((stop for stop in stops if ends_sentence(text, stop, start)), end)
+
+
+def ends_sentence(text: str, stop: int, start: int = 0) -> bool:
+    """Return whether the mark at `stop` ends a sentence; a full stop after an initial or a title does not: "U.S. Army".
+
+    `start`: of the text that is read before it.
+    """
+    is_abbreviation = text[stop] == "." and _ENDS_IN_ABBREVIATION.search(text, max(start, stop - 8), stop)
+    return not is_abbreviation or _STARTS_SENTENCE.match(text, stop + 1) is not None
 
 
 def _last_match(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:

@@ -15,6 +15,14 @@ from bert_judge.text.evidence import _find_signs, compare_words, describe_words,
             'has 15, april; lacks 1912 of "15 April 1912"; closest sentence "It sank on 15 April 1913, in the early morning."; '
             "adds hit, iceberg, sank, 1913, early, morning",
         ),
+        # A full stop after a title or an initial ends no sentence; one before a word that starts sentences does.
+        ("Who was blamed?", ["Mr. Flowers"], "I was not there. It was Mr. Flowers, I believe, a man of that time. Then he left.",
+         'has all words of "Mr. Flowers"; closest sentence "It was Mr. Flowers, I believe, a man of that time."; '
+         "adds not, there, i, believe, man, time and 2 more"),
+        ("Who led?", ["J. S. Bach"], "He was there. J. S. Bach led.\nIt was good.",
+         'has all words of "J. S. Bach"; closest sentence "J. S. Bach led."; adds there, good'),
+        ("Which vitamin?", ["vitamin C"], "It is vitamin C. He was sure!  Lemons have it",
+         'has all words of "vitamin C"; closest sentence "It is vitamin C."; adds sure, lemons'),
         ("Who wrote Faust?", ["Schiller", "Johann Wolfgang von Goethe"], "Goethe wrote it.",
          'has goethe; lacks johann, wolfgang, von of "Johann Wolfgang von Goethe"; adds no word'),
         # Inflected forms of a word are the same word.
