@@ -75,7 +75,7 @@ def describe_ranges(judge: str, ranges: Mapping[str, AccuracyRange], share: floa
     ordered = sorted(set(pairs) - set(unordered), key=pairs.index)
     if len(pairs) == 1 and unordered:
         better, worse = unordered[0]
-        yield f"warning: {judge}: the ranges of the two models overlap, so {worse} may be better than {better}"
+        yield f"warning: {judge}: the ranges of the two models overlap, so {worse} may be as good as {better} or better"
     elif unordered:
         start = f"warning: {judge}: the ranges of {len(unordered):,} of {len(pairs):,} pairs of models overlap"
         if not ordered:
@@ -83,7 +83,7 @@ def describe_ranges(judge: str, ranges: Mapping[str, AccuracyRange], share: floa
         elif len(ordered) < len(unordered):
             yield f"{start}; only these have an order: {_list_pairs(ordered, '>')}"
         else:
-            yield f"{start}, so the second may be better than the first: {_list_pairs(unordered, '–')}"
+            yield f"{start}, so the second may be as good as the first or better: {_list_pairs(unordered, '–')}"
 
 
 def describe_label_order(judge: str, accuracies: Mapping[str, tuple[float, float]], labels: str) -> Iterator[str]:

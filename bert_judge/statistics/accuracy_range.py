@@ -59,11 +59,11 @@ def accuracy_range(correct: ArrayLike, uncertain: ArrayLike, has_claim: ArrayLik
 def open_pairs(ranges: Mapping[str, AccuracyRange]) -> list[tuple[str, str]]:
     """Return the pairs of models whose order uncertain verdicts leave open, whatever their share: (better, worse) by accuracy.
 
-    The range of the worse one reaches above the lower end of the better one; of two with the same accuracy, either may.
+    The range of the worse one reaches the lower end of the better one; equal accuracies of certain verdicts are a tie.
     """
     best_first = sorted(ranges, key=lambda model: -ranges[model].accuracy)
     return [(better, worse) for better, worse in combinations(best_first, 2) if _is_open(ranges[better], ranges[worse])]
 
 
 def _is_open(better: AccuracyRange, worse: AccuracyRange) -> bool:
-    return better.low < worse.high or (better.accuracy == worse.accuracy and worse.low < better.high)
+    return better.low <= worse.high and min(better.certain, worse.certain) < 1
