@@ -384,18 +384,21 @@ def _warn_about_kinds(file: Path, judge: judge_loading.NamedJudge, sample: Seque
 
 def _next_step(tally: Tally, judges: Sequence[judge_loading.NamedJudge], file: Path, columns: Mapping[str, str]) -> str:
     """Say what the labels of a file are good for or, without any, how to get some."""
-    name, labelled = shlex.quote(str(file)), {judge: (truth, questions) for judge, _, truth, questions in tally.labelled()}
+    name, labelled = shlex.quote(str(file)), {judge: columns_of for judge, *columns_of in tally.labelled()}
     for judge in judges:
         card = {} if judge.folder is None else registry.read_card(judge.folder)
         if judge.name not in labelled or not card.get("stacker") or card.get("spec", {}).get("recalibrate"):
             continue
-        truth, questions = labelled[judge.name]
-        if len(set(truth)) < 2 or len(set(questions)) < 2:
+        verdicts, truth, questions = labelled[judge.name]
+        if len(set(truth)) < 2 or len(set(questions)) < 2 or (verdicts == truth).all():
             continue
         start = {} if judge.folder == GENERAL_FOLDER else {"from": str(judge.folder)}
         named = " ".join(f"{column_option(role)} {shlex.quote(value)}" for role, value in {**start, **columns}.items())
         command = f"bert-judge train {name} -o my-judge {named}".rstrip()
-        return f"{len(truth):,} answers have a label; 20 adapt {judge.name} to answers like these, in seconds: {command}"
+        return (
+            f"{len(truth):,} answers have a label; 20 can adapt {judge.name} to answers like these, in seconds, and a worse "
+            f"judge is not kept: {command}"
+        )
     if labelled:
         return f"bert-judge certify {name} --judge NAME tests on these labels whether a judge is good enough"
     return f"bert-judge audit {name} draws answers to label; a few labels correct these accuracies, and 20 adapt the judge"

@@ -140,7 +140,9 @@ def train(
                 log(f"{file}: {is_seen.sum():,} of {len(rows):,} labelled answers were used to train {start}, and are left out")
             folder, metrics = stages.recalibrate(raw, name, rows[~is_seen], work)
             echo(_describe_recalibration(metrics))
-            _publish(folder, output, work, None, force)
+            if metrics["accuracy"] == metrics["accuracy_before"]:
+                log(f"no better than before: {start} as it is agrees with the labels as often; only the scores have changed")
+            _publish(folder, output, work, _describe_loss(metrics, start), force)
         else:
             _train(raw, name, output, work, start, force)
     command = f"bert-judge {'compare' if is_pairs else 'score'} FILE --judge {output}"
@@ -170,6 +172,13 @@ def _describe_recalibration(metrics: Mapping[str, float]) -> str:
         f"recalibrated: slope {metrics['slope']:.2f}, offset {metrics['offset']:+.2f}; agreement with the {metrics['n']:.0f} "
         f"labels {after}% by cross-validation, {before}% before"
     )
+
+
+def _describe_loss(metrics: Mapping[str, float], start: str) -> str | None:
+    """Say that a recalibrated judge agrees with the labels less often than before; None if it does not."""
+    if metrics["accuracy"] >= metrics["accuracy_before"]:
+        return None
+    return f"it agrees with the labels less often than {start} as it is; use --judge {start}"
 
 
 def _publish(folder: Path, output: Path, work: Path, problem: str | None, force: bool) -> None:

@@ -700,12 +700,19 @@ def test_broken_measures_of_kinds_get_one_line(tmp_path: Path) -> None:
 
 
 def test_labels_are_offered_to_adapt_the_judge(tmp_path: Path) -> None:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"question": f"{n}?", "gold": "Paris", "answer": "Paris" if n % 2 else "Rome", "mine": n % 2, "note": n} for n in range(4)
     ]
+    # A judge that agrees with every label has nothing to learn.
+    right = run("score", write(tmp_path / "right.csv", rows), "--label", "mine").stderr
+    assert "bert-judge train" not in right and "next: bert-judge certify" in right
+    rows[0]["mine"] = 1
     file = write(tmp_path / "a.csv", rows)
     done = run("score", file, "--label", "mine", "--model-column", "note", "-o", "b.csv")
-    offer = "4 answers have a label; 20 adapt general to answers like these, in seconds: bert-judge train"
+    offer = (
+        "4 answers have a label; 20 can adapt general to answers like these, in seconds, and a worse judge is not kept: "
+        "bert-judge train"
+    )
     assert f"{offer} {file} -o my-judge --model-column note --label mine" in done.stderr
     # A rule learns nothing from labels, and one class says nothing.
     with_rule = run("score", file, "--label", "mine", "-o", "c.csv", "--judge", "contains").stderr

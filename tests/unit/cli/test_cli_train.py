@@ -261,6 +261,28 @@ def test_a_few_labels_recalibrate_the_judge(tmp_path: Path, monkeypatch: pytest.
     assert "few.csv: 0 labelled answers; label at least 20" in seen.stderr
 
 
+def test_a_recalibrated_judge_that_is_worse_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that agrees as often as before is kept, with a line: its scores may be better."""
+    file = write(tmp_path / "few.csv", rows(30))
+    recalibrate = BERTJudge.recalibrate
+
+    def lose(self: BERTJudge, *columns: Any) -> dict[str, float]:
+        return recalibrate(self, *columns) | {"accuracy": 0.808, "accuracy_before": before}
+
+    monkeypatch.setattr(BERTJudge, "recalibrate", lose)
+    before = 0.837
+    done = run("train", file, "-o", "mine")
+    assert done.exit_code == 1 and not (tmp_path / "mine").exists() and "--judge mine" not in done.output
+    assert "labels 80.8% by cross-validation, 83.7% before" in done.stdout
+    problem = "do not use this judge: it agrees with the labels less often than general as it is; use --judge general"
+    assert f"error: {problem}; label more answers, or repeat with --force to keep it" in done.stderr
+    forced = run("train", file, "-o", "mine", "--force")
+    assert forced.exit_code == 0 and f"warning: {problem}\n" in forced.stderr and (tmp_path / "mine").is_dir()
+    before = 0.808
+    same = run("train", file, "-o", "same")
+    assert same.exit_code == 0 and "no better than before: general as it is agrees" in same.stderr and (tmp_path / "same").is_dir()
+
+
 def test_training_from_a_judge_is_compared_with_it(tmp_path: Path, backbone: Path) -> None:
     seen = write(tmp_path / "seen.csv", rows(60))
     assert run("train", seen, "-o", "first", "--from", backbone, "--epochs", "0.1", "--test", "0.15", "--force").exit_code == 0
