@@ -180,13 +180,24 @@ def _members(value: Any) -> Iterator[str]:
     elif isinstance(value, list | tuple | set) and value and all(map(is_message, value)):
         yield parse_message(list(value), ASSISTANT)
     elif isinstance(value, list | tuple | set):
-        for member in value:
+        for member in [member for member in value if _is_marked(member)] or value:
             if isinstance(member, list | tuple):
                 yield ", ".join(map(parse_text, member))
             else:
                 yield from _members(member)
     else:
         yield parse_text(value)
+
+
+def _is_marked(member: Any) -> bool:
+    """Return whether an option is marked as correct, as HELM's are: {"output": {"text": "Rome"}, "tags": ["correct"]}."""
+    if not isinstance(member, Mapping):
+        return False
+    folded = {str(key).casefold(): value for key, value in member.items()}
+    tags = folded.get("tags")
+    return (isinstance(tags, list) and "correct" in tags) or any(
+        folded.get(key) is True for key in ("is_correct", "iscorrect", "correct")
+    )
 
 
 def display_texts(texts: Sequence[str]) -> list[str]:

@@ -184,3 +184,16 @@ def test_an_error_names_the_place_of_a_cell() -> None:
         values.parse_cell("f.csv: row 3: column 'label'", values.parse_label, "maybe")
     with pytest.raises(InputError, match=r"^the list of options is 'x, y'; the column must hold lists$"):
         values.parse_cell("the list of options", values.parse_list, "x, y")
+
+
+@pytest.mark.parametrize(
+    ("cell", "references"),
+    [
+        # HELM's options: only the tagged ones are right.
+        ([{"output": {"text": "Rome"}, "tags": ["correct"]}, {"output": {"text": "Milan"}, "tags": []}], ["Rome"]),
+        ([{"text": "Rome", "is_correct": True}, {"text": "Milan", "is_correct": False}], ["Rome"]),
+        ([{"text": "Rome"}, {"text": "Roma"}], ["Rome", "Roma"]),
+    ],
+)
+def test_options_that_are_marked_as_correct(cell: Any, references: list[str]) -> None:
+    assert values.parse_texts(cell) == references
