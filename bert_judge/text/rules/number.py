@@ -16,7 +16,7 @@ from bert_judge.text.normalization import NUMBER_WORDS
 from bert_judge.text.quantities import UNIT_SYMBOLS, Quantity, Unit, direction_of, find_quantities, is_quantity, prepare_text
 from bert_judge.text.reading import Task, view
 from bert_judge.text.rules.decision import Decision
-from bert_judge.text.rules.quantity_phrase import CALENDAR, asked_units, lacks_words, unit_name, units_below
+from bert_judge.text.rules.quantity_phrase import CALENDAR, asked_quantity, asked_units, lacks_words, unit_name, units_below
 
 # Currencies whose hundredth is a cent or a penny.
 _WITH_CENTS = frozenset({"USD", "EUR", "CAD", "AUD", "GBP"})
@@ -140,9 +140,12 @@ def _read_pair(question: str, reference: str, answer: str) -> _Pair | None:
 def _compare_pair(question: str, pair: _Pair, answer: str) -> tuple[str, bool] | None:
     if pair.expected.kind == "unit" and not pair.actual.kind and _UNKNOWN_UNIT.match(prepare_text(answer), pair.actual.end):
         return None
+    expected = _take_asked_unit(question, pair.expected, pair.actual)
+    if expected is None:
+        return None
     direction = direction_of(answer) if pair.actual.value >= 0 else 0
     actual = _round_off(pair.actual) if _ABOUT.search(answer) else pair.actual
-    equal = compare(question, pair.expected, actual, direction)
+    equal = compare(question, expected, actual, direction)
     if equal is None or pair.expected.kind != "currency" or pair.expected.unit or not (below := units_below(answer)):
         return equal
     # $3000 per year, of a question about a month.
@@ -150,6 +153,26 @@ def _compare_pair(question: str, pair: _Pair, answer: str) -> tuple[str, bool] |
     if not asked or asked & below:
         return equal
     return (f"another unit: per {', '.join(sorted(below))}, not per {', '.join(sorted(asked))}", False) if equal[1] else None
+
+
+def _take_asked_unit(question: str, expected: Quantity, actual: Quantity) -> Quantity | None:
+    """Return a reference without unit in the one that the question asks for; None if the answer has a unit of another kind."""
+    asked = asked_quantity(question) if not (expected.kind or expected.noun) and actual.kind in ("unit", "currency") else None
+    if asked is None or (asked.value == 1 and asked.currencies == actual.currencies and _dimension(asked) == _dimension(actual)):
+        return expected
+    if names_another_unit(asked, actual):
+        return None
+    return expected._replace(
+        value=expected.value * asked.value,
+        step=expected.step * asked.value,
+        kind=asked.kind,
+        unit=asked.unit,
+        currencies=asked.currencies,
+    )
+
+
+def _dimension(quantity: Quantity) -> tuple[object, ...] | None:
+    return quantity.unit and quantity.unit[:3]
 
 
 def _round_off(quantity: Quantity) -> Quantity:

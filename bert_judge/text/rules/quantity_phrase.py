@@ -26,6 +26,7 @@ _MAX_CHARACTERS = 80
 _BELOW = re.compile(r"(?:(?<=[^\W\d_])/\s?|\b(?:per|an?|each|every|one)\s)([^\W\d_]+)", re.IGNORECASE)
 _QUESTION = re.compile(r"[^.?!]*\?")
 _SYMBOLS = {unit[:3]: symbol for symbol, unit in reversed(UNIT_SYMBOLS.items())}
+_UNIT_ASKED = re.compile(r"\b(?:how many|number of|in|measured in)\s(?!\d|an?\s)([^\d?.,;]{1,40})", re.IGNORECASE)
 # Often left out beside an amount, by their symbols.
 CALENDAR = frozenset({"d", "wk", "mo", "yr"})
 # Two sentences, an object of a program, or a list.
@@ -91,6 +92,14 @@ def asked_units(question: str) -> frozenset[str]:
         below = _BELOW.match(behind.lstrip())
         text = f"{text[: quantity.start]} {behind.lstrip()[below.end() :] if below else behind}"
     return _find_below(text)
+
+
+@view
+def asked_quantity(question: str) -> Quantity | None:
+    """Return one of the unit that a question asks for, as in "how many grams" and "in km/h"; None for none, or several units."""
+    asked = [find_quantities(f"1 {text}") for text in _UNIT_ASKED.findall(question[:MAX_CHARACTERS])]
+    units = {(one[0].kind, one[0].unit, one[0].currencies): one[0] for one in asked if one and one[0].kind in ("unit", "currency")}
+    return next(iter(units.values())) if len(units) == 1 else None
 
 
 def _find_below(text: str) -> frozenset[str]:

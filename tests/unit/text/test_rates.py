@@ -31,6 +31,20 @@ from bert_judge.text.rules.quantity_phrase import asked_units
         ("Tom works 8 hours a day and earns $160 a day. How much is he paid for every hour?", "$20", "$20 per hour", True),
         ("How much is it per year? It costs $10 per month.", "$120", "$120 per month", False),
         ("What is the data rate?", "100 Mbps", "100 mbps", True),
+        # The unit stands in the question only.
+        ("How long is it in metres?", "1500", "1500 km", False),
+        ("How long is it in metres?", "1500", "1.5 km", True),
+        ("How long is it in metres?", "1500", "1500", True),
+        ("How long is it in metres?", "5", "It is about 5,5 m.", False),
+        ("How many grams of sugar are in it?", "5", "5 kg", False),
+        ("How long does it take in minutes?", "120", "2 hours", True),
+        ("How long does it take in minutes?", "30", "30 hours", False),
+        ("How many cents does it cost?", "50", "50 cents", True),
+        ("How many cents does it cost?", "50", "$0.50", True),
+        ("What is its speed in km/h?", "100", "100 mph", False),
+        ("What is the temperature in Celsius?", "25", "25 °F", False),
+        ("What is the temperature in Celsius?", "25", "25 °C", True),
+        ("How many dollars does he pay?", "5", "$5", True),
         # Ranges have units too.
         ("How wide is it?", "45 to 60 cm", "45 to 60 inches", False),
         ("How wide is it?", "45 to 60 cm", "0.45 to 0.6 m", True),
@@ -57,6 +71,7 @@ def test_a_unit_below_the_line(question: str, reference: str, answer: str, is_sa
         ("How far is the Moon?", "384,400 km", "about 384000 km"),
         ("How large is it?", "64 KB", "65,536 bytes"),
         ("How hot is it?", "1,100 to 1,200 °C", "~1150 °C"),
+        ("How many dollars does he pay?", "5", "€5"),
     ],
 )
 def test_what_may_be_the_same_is_open(question: str, reference: str, answer: str) -> None:
