@@ -8,7 +8,10 @@ from helpers.workspace import PROJECT
 from packaging.requirements import Requirement
 
 DECLARED = tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]
-LISTS = [DECLARED["dependencies"], *DECLARED["optional-dependencies"].values()]
+EXTRAS = DECLARED["optional-dependencies"]
+# vLLM pins torch and transformers itself, to other versions than constraints.txt, so nobody installs it with these.
+WITH_PINS_OF_ITS_OWN = {"vllm"}
+LISTS = [DECLARED["dependencies"], *(EXTRAS[extra] for extra in EXTRAS if extra not in WITH_PINS_OF_ITS_OWN)]
 NEEDED = [need for need in map(Requirement, chain(*LISTS)) if need.name != DECLARED["name"]]
 PINNED = {
     pin.name.lower(): pin
