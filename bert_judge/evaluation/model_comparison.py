@@ -14,7 +14,6 @@ from scipy import sparse
 from bert_judge import tables
 from bert_judge.evaluation.score_tables import MODEL, Groups
 from bert_judge.judges.protocol import NOT_ATTEMPTED
-from bert_judge.statistics.accuracy_range import MAX_UNCERTAIN
 from bert_judge.statistics.bootstrap import Floats, percentile_bounds, ratio, resample_totals
 from bert_judge.statistics.intervals import (
     adjust_holm,
@@ -113,8 +112,8 @@ def model_pairs_table(groups: Groups, judges: Sequence[str]) -> pd.DataFrame:
 
     Models are compared on the answers (question and attempt) that both gave. The interval is a bootstrap over questions. The
     exact test counts the questions on which either model has more correct answers: with one answer per question that is McNemar's
-    test. All pairs of a group under one judge are one family for Holm's adjustment. Where a judge is uncertain of more than
-    `MAX_UNCERTAIN` of the verdicts on one of the two, the difference has a range, see `statistics.accuracy_range`.
+    test. All pairs of a group under one judge are one family for Holm's adjustment. Where a judge is uncertain of a verdict on one
+    of the two, the difference has a range, see `statistics.accuracy_range`.
     """
     rows: list[dict[str, Any]] = []
     for (level, group), frame in groups.items():
@@ -171,7 +170,7 @@ def _difference_range(
 ) -> tuple[Floats, Floats]:
     """Return the lowest and highest difference of a model and each other one if uncertain verdicts may be wrong, shape (others,).
 
-    NaN where at most `MAX_UNCERTAIN` of the verdicts on either model are uncertain.
+    NaN where no verdict on the two models is uncertain.
     """
     counts = both_answered.sum(axis=0)
     low, high = correct * (1 - uncertain), np.maximum(correct, uncertain)
@@ -179,8 +178,7 @@ def _difference_range(
         ratio(((first[:, [model]] - second[:, rivals]) * both_answered).sum(axis=0), counts)
         for first, second in ((low, high), (high, low))
     )
-    shares = [ratio((uncertain[:, columns] * both_answered).sum(axis=0), counts) for columns in ([model], rivals)]
-    is_open = np.maximum(*shares) > MAX_UNCERTAIN
+    is_open = (np.maximum(uncertain[:, [model]], uncertain[:, rivals]) * both_answered).any(axis=0)
     return np.where(is_open, lowest, np.nan), np.where(is_open, highest, np.nan)
 
 

@@ -48,6 +48,9 @@ _ALTERNATIVES = re.compile(r"([\w'-]+),? or (?:an? |the )?([\w'-]+)", re.IGNOREC
 _NAME = re.compile(r"[A-Z][\w'-]+")
 _ASKS_AGENT = re.compile(r"\s*(?:who|which|what)\b(?!\s+(?:is|was|are|were|did|does|do)\b)", re.IGNORECASE)
 _IS_OR_BY = re.compile(r"\b(?:is|was|are|were|by)\b|:")
+_NAME_OR_NUMBER = re.compile(r"[A-Z0-9]")
+# Of the refusals of short facts and names by answers with so many words and without a name or number, 80% are right.
+MIN_DESCRIPTION_WORDS = 3
 _ABBREVIATION = re.compile(r"(?=(?:.*[A-Z]){2})[A-Za-z]{2,6}")
 
 
@@ -130,16 +133,16 @@ def is_doubtful(kind: str, question: str, references: Sequence[str], candidate: 
     That is a number or a date that the rules leave open (18.02 for 18.015); an accepted short answer that lacks a word of the
     reference (Manchester City for Manchester United) or has a sign, a bound or one more name (-cos x for cos x, fewer than 100 for
     100); and the refusal of an answer that has all words of a reference, or the last one of a name ("Lister, the British surgeon"),
-    that is spelled like it (Kiev for Kyiv), or that abbreviates it (HCl).
+    that is spelled like it (Kiev for Kyiv), that abbreviates it (HCl), or that describes what it could name ("the red planet").
     """
     if is_open(question, references, candidate):
         return True
     is_short = len(candidate.split()) <= MAX_SHORT_WORDS
     if not is_correct:
         says_neither = any(map(is_yes_or_no, references)) and read_polarity(candidate) is None
-        return (
-            says_neither or _has_reference(kind, references, candidate) or (is_short and _is_spelled_alike(references, candidate))
-        )
+        describes = kind in ("short facts", "names") and _describes(candidate)
+        is_alike = is_short and _is_spelled_alike(references, candidate)
+        return says_neither or describes or is_alike or _has_reference(kind, references, candidate)
     if len(candidate.split()) <= MAX_SENTENCE_WORDS and _may_turn(question, references, candidate):
         return True
     return is_short and not any(_says_the_same(kind, text, candidate, is_only=len(references) == 1) for text in references)
@@ -176,6 +179,11 @@ def _has_reference(kind: str, references: Sequence[str], candidate: str) -> bool
         mentions_quantity(text, candidate, is_whole=False) or _abbreviates(text, candidate) or _abbreviates(candidate, text)
         for text in references
     )
+
+
+def _describes(candidate: str) -> bool:
+    words = candidate.split()
+    return len(words) >= MIN_DESCRIPTION_WORDS and not _NAME_OR_NUMBER.search(" ".join(words[1:]))
 
 
 def _is_spelled_alike(references: Sequence[str], candidate: str) -> bool:

@@ -91,11 +91,19 @@ def test_a_difference_that_holds_over_the_range_is_significant() -> None:
 
 
 def test_the_range_counts_the_answers_that_both_gave() -> None:
-    """Of 50 shared answers `b` has 20 uncertain ones; 50 others are not compared. Up to a fifth of uncertain verdicts, no range."""
+    """Of 50 shared answers `b` has 20 uncertain ones; 50 others are not compared."""
     [row] = table(verdicts(a="c" * 50, b="I" * 20 + "i" * 30 + "C" * 50)).itertuples()
     assert (row.n, row.range_low, row.range_high) == (50, pytest.approx(0.6), 1)
     [few] = table(verdicts(a="c" * 50, b="I" * 10 + "i" * 40)).itertuples()
-    assert math.isnan(few.range_low) and few.significant
+    assert (few.range_low, few.range_high) == (pytest.approx(0.8), 1) and few.significant
+
+
+def test_few_uncertain_verdicts_may_reverse_a_small_lead() -> None:
+    """11 points ahead in 100 answers, with 6 uncertain verdicts on each model."""
+    ahead, behind = "c" * 54 + "C" * 6 + "i" * 40, "c" * 49 + "I" * 6 + "i" * 45
+    [row] = table(verdicts(ahead=ahead, behind=behind)).itertuples()
+    assert row.p_holm < 0.05 and (row.range_low, row.range_high) == (pytest.approx(-0.01), pytest.approx(0.11))
+    assert not row.significant
 
 
 def test_holm_adjustment_by_hand() -> None:

@@ -216,6 +216,9 @@ def test_a_formula_without_end_leaves_its_row_undecided(judge: BERTJudge) -> Non
         # Or be spelled in another language.
         ("Leo Tolstoy", "Lev Tolstoi", False),
         ("Michelangelo", "Michel-Ange", False),
+        # A description, which may be of the reference.
+        ("Mars", "the red planet", False),
+        ("Alexander Graham Bell", "The inventor of the telephone.", False),
         ("uranium-235", "U-238", True),
         ("18.015", "28.02", True),
     ],
