@@ -4,7 +4,7 @@ import math
 import shlex
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Annotated
@@ -319,9 +319,7 @@ def _check_rows(file: Path, source: RowFile, reader: RecordReader) -> None:
     for record in chain(source.sample, (record for _, record in source.records())):
         try:
             reader(record)
-        except values.SkippedRecord:
-            return
-        except values.UnreadableCell as error:
+        except (values.SkippedRecord, values.UnreadableCell) as error:
             reasons.setdefault(str(error))
         else:
             return
@@ -428,6 +426,8 @@ def _report(
             f"kappa {format_number(cohen_kappa(truth, verdicts), 2)}; the constant verdict "
             f"{'correct' if share >= 0.5 else 'incorrect'} agrees on {format_percent(max(share, 1 - share))}%"
         )
+    for line in _describe_grades(tally, labels):
+        log(line)
     for judge, accuracies in tally.label_accuracies():
         for line in describe_label_order(judge, accuracies, labels):
             log(line)
@@ -442,6 +442,14 @@ def _report(
     written = f"{tally.rows:,}" if tally.written == tally.rows else f"{tally.written:,} of {tally.rows:,}"
     echo(f"{output}: {written} rows{skipped}")
     sys.stdout.flush()
+
+
+def _describe_grades(tally: Tally, labels: str) -> Iterator[str]:
+    """Say how the labels between 0 and 1 are counted."""
+    if tally.undecided_labels:
+        yield f"{labels}: {tally.undecided_labels:,} labels are 0.5, neither correct nor incorrect, and no agreement counts them"
+    if tally.graded_labels:
+        yield f"{labels}: {tally.graded_labels:,} labels are between 0 and 1; above 0.5 they count as correct, below as incorrect"
 
 
 def _print_accuracies(headings: Sequence[str], lines: Sequence[tuple[Sequence[str], ModelVerdicts]]) -> None:

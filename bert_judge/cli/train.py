@@ -123,6 +123,8 @@ def train(
     if not recalibrate and not has_torch():
         raise InputError(describe_missing("torch") or "")
     log("; ".join(f"{role}: {column!r}" for role, column in columns.items()))
+    if not is_pairs and (halves := int((rows["label"] == 0.5).sum())):
+        log(f"{file}: {halves:,} of {len(rows):,} labels are 0.5, half correct: trained on as such, correct in every agreement")
     disable_progress_bars()
     from bert_judge.labels.score_file import work_folder
 

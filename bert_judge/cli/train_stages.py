@@ -184,8 +184,10 @@ def recalibrate(raw: Mapping[str, Any], judge: str, rows: pd.DataFrame, work: Pa
 
 
 def _check_labels(file: Path, rows: pd.DataFrame) -> None:
-    if (rows["label"] >= 0.5).sum() in (0, len(rows)):
-        raise InputError(f"{file}: all {len(rows)} labels are equal; a judge needs correct and incorrect answers")
+    if (is_correct := rows["label"] >= 0.5).sum() in (0, len(rows)):
+        side = "at least" if is_correct.all() else "below"
+        what = "equal" if rows["label"].nunique() == 1 else f"{side} 0.5"
+        raise InputError(f"{file}: all {len(rows)} labels are {what}; a judge needs correct and incorrect answers")
 
 
 class _Run(FileRun):

@@ -198,7 +198,8 @@ def read_candidates(path: Path, companions: CompanionFiles) -> Iterator[LocatedR
     if companions.references is None:
         raise InputError(f"{path}: contains answers only; name the file of questions and references with --references")
     questions, scores = (row for _, row in _parsed_rows(open_rows(companions.references))), companions.scores
-    task, model = path.resolve().parent.parent.name, path.resolve().parent.name
+    # Published as {task}/{model}/candidates.json.
+    task, model = path.resolve().parts[-3:-1] if path.name == "candidates.json" else ("", "")
     lists = (questions, iterate_list(path), iterate_list(scores) if scores else iter(()))
     for count, (row, member, score) in enumerate(zip_longest(*lists)):
         if row is None and member is None:

@@ -120,8 +120,8 @@ class MapReader:
 
     def __init__(self, paths: Mapping[str, Any], path: Path) -> None:
         self.map = paths
-        folders = path.resolve().parent.parts
-        self.model = folders[-1] if paths.get("folder") in folders[:-1] else ""
+        folder = path.resolve().parent
+        self.model = folder.name if folder.parent.name == paths.get("folder") else ""
 
     def __call__(self, record: Record) -> list[Answer]:
         references = self._find(record, "references")
@@ -202,6 +202,8 @@ _RECORDS: Mapping[str, Callable[[Path, CompanionFiles], Iterator[LocatedRecord]]
     "promptfoo": lambda path, _: promptfoo.read_results(path),
     "promptfoo_table": lambda path, _: promptfoo.read_table(path),
 }
+# Framework → recognizes a document that lacks its usual keys.
+_DOCUMENTS: Mapping[str, Callable[[Path], bool]] = {"inspect": run_logs.is_log, "promptfoo": promptfoo.has_results}
 
 
 def _make_framework(name: str, content: Mapping[str, Any]) -> Framework:
@@ -210,7 +212,7 @@ def _make_framework(name: str, content: Mapping[str, Any]) -> Framework:
         _READERS.get(name, lambda path, _: MapReader(content, path)),
         _RECORDS.get(name, _read_rows),
         judge_benchmarks.are_conversations if name == "turns" else lambda _: False,
-        promptfoo.has_results if name == "promptfoo" else lambda _: False,
+        _DOCUMENTS.get(name, lambda _: False),
         columns=content.get("columns", ()),
         document_keys=content.get("document_keys", ()),
         is_annotatable=content.get("annotatable", False),

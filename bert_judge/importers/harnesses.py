@@ -1,6 +1,7 @@
 """The answers of evaluation harnesses: lm-evaluation-harness, lighteval and HELM."""
 
 import logging
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 
 from bert_judge.importers.answer_forms import after_hashes, last_box
 from bert_judge.importers.answers import Answer, make_answers, parse_question
-from bert_judge.importers.options import Options, add_options, apply_options, letter_options, parse_option_cell
+from bert_judge.importers.options import Options, add_options, apply_options, letter_options, option_label, parse_option_cell
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.logs import log_once
 from bert_judge.tables.readers import json_documents, values
@@ -22,6 +23,8 @@ SAMPLE_KEYS = ("doc", "filtered_resps", "resps", "target")
 QUESTION_KEYS = ("question", "problem", "query", "input", "prompt")
 OPTION_KEYS = ("choices", "options", "endings")
 _SAMPLES_NAME = re.compile(r"samples_(.+?)_(\d{4}-\d\d-\d\dT[\d.:-]+)")
+# Metrics of a likelihood of whole texts.
+_PERPLEXITIES = {"word_perplexity", "byte_perplexity", "bits_per_byte"}
 _MODEL = re.compile(r"(?:^|,)(?:pretrained|model)=([^,]+)")
 
 
@@ -39,8 +42,7 @@ class LMEvalReader:
         name = _SAMPLES_NAME.match(stem)
         self.task, time = (name[1], name[2]) if name else (stem, "")
         results = _find_results(path.parent, time)
-        self.model = _model_name(results) if results else ""
-        self.model = self.model or path.resolve().parent.name.replace("__", "/")
+        self.model = (_model_name(results) if results else "") or _folder_model(path)
         # What an integer target means in a task of generated answers.
         self.choices = get_path(results and json_documents.read_member(results, "configs"), self.task, "doc_to_choice")
         self._filter: Any = None
@@ -56,17 +58,47 @@ class LMEvalReader:
         responses = get_path(record["resps"], 0)
         responses = [responses] if isinstance(responses, str) else responses
         if isinstance(get_path(responses, 0), list | tuple | int | float):
-            raise SkippedRecord("a task scored by likelihood, without generated text")
+            return [self._read_choice(record)]
+        if _PERPLEXITIES & record.keys():
+            raise SkippedRecord("a task scored by perplexity, without an answer")
         if not isinstance(responses, list):
             raise values.UnreadableCell(f"its resps are {str(record['resps'])[:60]}")
         question, references = self._parse_document(record)
         identity = str(record.get("doc_id", ""))
         return make_answers(references, responses, question=question, model=self.model, task=self.task, id=identity)
 
+    def _read_choice(self, record: Record) -> Answer:
+        """Return the letter of the option with the highest likelihood as the answer, with the harness's own `acc` as the label.
+
+        A target is the index of an option, its text, or a list of indices of which each is correct. Raises SkippedRecord: there are
+        no options, or `acc` shows that the target means something else, as in TruthfulQA's `mc2` and Winogrande.
+        """
+        requests = record["resps"]
+        # The second half are the options without their question.
+        count = len(requests) // (2 if "acc_mutual_info" in record else 1)
+        texts = [str(_argument(record, number, 1) or "").strip() for number in range(count)]
+        likelihoods = [values.to_float(str(get_path(request, 0, 0))) for request in requests[:count]]
+        if len(set(texts)) < 2 or any(math.isnan(likelihood) for likelihood in likelihoods):
+            raise SkippedRecord("a task scored by likelihood, without options to choose from")
+        chosen = likelihoods.index(max(likelihoods))
+        label, target = record.get("acc"), values.parse_literal(record["target"])
+        readings = [[n for n, text in enumerate(texts) if text == str(target).strip()]]
+        indices = [int(n) for n in (target if isinstance(target, list) else [target]) if str(n).strip().isdecimal()]
+        readings.insert(0, [n for n in indices if n < count])
+        correct = next((golds for golds in readings if golds and label in (None, chosen in golds)), None)
+        if correct is None:
+            raise SkippedRecord("a task scored by likelihood, whose target is not the option that acc counts as correct")
+        fields = _document_fields(record)
+        options = next((parsed for key in OPTION_KEYS if (parsed := parse_option_cell(fields.get(key)))), None)
+        texts = list(options.texts) if options and len(options.texts) == count else texts
+        question, references = letter_options(_question(record, fields), texts, correct, together=False)
+        identity = str(record.get("doc_id", ""))
+        return Answer(question, tuple(references), option_label(chosen), self.model, self.task, label, identity)
+
     def _parse_document(self, record: Record) -> tuple[str, Any]:
-        """Return question and references. The document's question is preferred to the prompt, which may contain examples."""
-        fields = {str(key).lower(): value for key, value in (record["doc"] if isinstance(record["doc"], Mapping) else {}).items()}
-        question = parse_question(next((fields[key] for key in QUESTION_KEYS if fields.get(key)), None) or _prompt(record))
+        """Return question and references."""
+        fields = _document_fields(record)
+        question = _question(record, fields)
         target = self._parse_target(record["target"], fields)
         number = int(target) if isinstance(target, str) and target.strip().isdecimal() else None
         if isinstance(self.choices, list) and number is not None and number < len(self.choices):
@@ -179,9 +211,24 @@ def final_answers(solution: str) -> list[str]:
     return [solution]
 
 
-def _prompt(record: Record) -> Any:
+def _document_fields(record: Record) -> dict[str, Any]:
+    document = record["doc"]
+    return {str(key).lower(): value for key, value in document.items()} if isinstance(document, Mapping) else {}
+
+
+def _question(record: Record, fields: Mapping[str, Any]) -> str:
+    """Return the question of a document, or else the prompt, which may contain examples."""
+    return parse_question(next((fields[key] for key in QUESTION_KEYS if fields.get(key)), None) or _prompt(record))
+
+
+def _argument(record: Record, request: int, position: int) -> Any:
+    """Return an argument of a request: its prompt, or the text whose likelihood was computed."""
     arguments = record.get("arguments")
-    prompt = get_path(arguments, "gen_args_0", "arg_0") or get_path(arguments, 0, 0) or record.get("input")
+    return get_path(arguments, f"gen_args_{request}", f"arg_{position}") or get_path(arguments, request, position)
+
+
+def _prompt(record: Record) -> Any:
+    prompt = _argument(record, 0, 0) or record.get("input")
     return get_path(prompt, 0) if isinstance(prompt, list) and len(prompt) == 1 else prompt
 
 
@@ -191,6 +238,15 @@ def _find_results(folder: Path, time: str) -> Path | None:
         return same_run
     candidates = sorted(folder.glob("results*.json"))
     return candidates[0] if len({_model_name(path) for path in candidates}) == 1 else None
+
+
+def _folder_model(path: Path) -> str:
+    """Return the model that the harness names the folder of a run after, "org__name"; empty for another folder.
+
+    Results lie there too; without them, only a name with an organization is sure to be a model's.
+    """
+    folder = path.resolve().parent
+    return folder.name.replace("__", "/") if "__" in folder.name or any(folder.glob("results_*.json")) else ""
 
 
 def _model_name(results: Path) -> str:
@@ -254,12 +310,16 @@ def _details_model(path: Path) -> str:
     return ""
 
 
+_HELM_MODEL = re.compile(r"[:,]model=[^,]*")
+
+
 class HelmReader:
     """Reader of the states of HELM's `scenario_state.json`: one per instance, training trial and, in some methods, option."""
 
     def __init__(self, path: Path) -> None:
         # The folder has the name of the run, scenario with arguments and model: "mmlu:subject=anatomy,model=openai_gpt2".
-        self.task = ",".join(word for word in path.resolve().parent.name.split(",") if not word.startswith("model="))
+        self.task, is_run = _HELM_MODEL.subn("", path.resolve().parent.name)
+        self.task = self.task if is_run else ""
 
     def __call__(self, record: Record) -> list[Answer]:
         if record.get("reference_index") is not None:

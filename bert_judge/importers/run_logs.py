@@ -33,6 +33,13 @@ VERDICTS = {"C": 1.0, "I": 0.0, "N": 0.0}
 log = logging.getLogger(__name__)
 
 
+def is_log(path: Path) -> bool:
+    """Return whether a JSON document is a log without a plan: a task, and samples with a target and an output."""
+    sample = get_path(json_documents.read_member(path, "samples"), 0)
+    has_task = get_path(json_documents.read_member(path, "eval"), "task") is not None
+    return has_task and isinstance(sample, dict) and {"target", "output"} <= sample.keys()
+
+
 def read_log(path: Path) -> Iterator[LocatedRecord]:
     """Yield location, and sample and run, of each sample. Raises InputError: the file is damaged."""
     if path.suffix in ENDINGS:

@@ -31,6 +31,7 @@ from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.program import program
 from bert_judge.statistics.accuracy_range import AccuracyRange, accuracy_range
+from bert_judge.tables.readers import values
 from bert_judge.tables.readers.rows import Chunk, Record, RowFile
 from bert_judge.text.answer_kinds import answer_kind
 from bert_judge.text.languages import UNFAMILIAR_FLAGS
@@ -235,6 +236,8 @@ class Tally:
         groups: the same for the groups of rows; "" if rows are not grouped.
         reasons: number of invalid verdicts by reason, over all judges.
         decided: number of valid verdicts on answers that are not empty, over all judges.
+        undecided_labels, graded_labels: number of labels of the file that are 0.5, which no agreement counts, and of other ones
+            between 0 and 1, which are rounded.
         written: number of rows in the output.
         unfamiliar: (judge, reason) → number of its verdicts on text that it was not trained on.
         uncertain: judge → number of its uncertain verdicts by kind of answer (`text.answer_kinds`).
@@ -248,6 +251,7 @@ class Tally:
         self.groups: dict[str, int] = {}
         self.reasons: Counter[str] = Counter()
         self.decided = 0
+        self.undecided_labels = self.graded_labels = 0
         self.written = 0
         self.unfamiliar: Counter[tuple[str, str]] = Counter()
         self.uncertain: dict[str, Counter[str]] = {judge: Counter() for judge in judges}
@@ -286,7 +290,9 @@ class Tally:
         chunk["model"] = [self.models.setdefault(model, len(self.models)) for model in models]
         chunk["group"] = [self.groups.setdefault(group, len(self.groups)) for group in groups]
         chunk["question"] = [hash_text(question) for question in questions]
-        chunk["truth"] = [SKIPPED if value is None else int(value >= 0.5) for value in truth]
+        chunk["truth"] = [SKIPPED if (label := values.round_label(value)) is None else label for value in truth]
+        self.undecided_labels += truth.count(0.5)
+        self.graded_labels += sum(value not in (None, 0, 0.5, 1) for value in truth)
         for index, column in enumerate(labels):
             chunk["verdicts"][:, index] = [SKIPPED if label is None else VERDICT_CODES[label.verdict] for label in column]
             chunk["attempted"][:, index] = [label is not None and label.outcome != NOT_ATTEMPTED for label in column]

@@ -42,8 +42,9 @@ def own_accuracy(path: Path) -> float:
         expected = header.index("expected")
         return fmean(STATUS[row[n]] for row in rows if row[expected] for n, name in enumerate(header) if name == "Status")
     lines = list(map(json.loads, path.read_text("utf-8").splitlines()))
-    if "exact_match" in lines[0]:
-        return fmean(line["exact_match"] for line in lines)
+    for metric in ("exact_match", "acc"):
+        if metric in lines[0]:
+            return fmean(line[metric] for line in lines)
     scores = [line["sample_score"]["score"] for line in lines]
     # Half of the letters are no correct answer.
     return fmean(score["value"][score["main_score_name"]] == 1 for score in scores)

@@ -256,14 +256,18 @@ def certify_file(
         InputError: no labels, one class only, too few rows, or rows that the judge has seen.
     """
     reader = make_column_reader(columns, source.holds_texts, source.sample)
-    rows, votes = [], []
+    rows, votes, undecided = [], [], 0
     for position, record in source.records([*columns.values(), *labels]):
         row = parse_record(reader, record).input
         where = f"{source.path}: {position}: column"
         cells = [values.parse_cell(f"{where} {name!r}", values.parse_label, record.get(name)) for name in labels]
+        undecided += cells.count(0.5)
+        cells = list(map(values.round_label, cells))
         if row is not None and any(value is not None for value in cells):
             rows.append(row)
-            votes.append([math.nan if value is None else float(value >= 0.5) for value in cells])
+            votes.append([math.nan if value is None else value for value in cells])
+    if undecided:
+        log.warning("%s: %d labels are 0.5, neither correct nor incorrect, and are left out", source.path, undecided)
     if not rows:
         raise InputError(f"{source.path}: no row has a label in {', '.join(map(repr, labels))}; label some answers")
     opinions = pd.DataFrame(votes)

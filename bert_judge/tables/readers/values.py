@@ -232,6 +232,11 @@ def parse_label(value: Any) -> float | None:
     )
 
 
+def round_label(label: float | None) -> float | None:
+    """Return a label from 0 to 1 as 1 or 0; None if there is none, and for 0.5, which is neither."""
+    return None if label is None or label == 0.5 else float(label > 0.5)
+
+
 def parse_attempt(value: Any) -> bool | None:
     """Return whether a verdict says that the answer attempts the question, or None if there is no verdict."""
     if parse_label(value) is None:

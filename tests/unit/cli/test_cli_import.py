@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +25,18 @@ def nowhere_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet"])
 def test_what_is_imported_is_read_by_a_configuration(tmp_path: Path, ending: str) -> None:
     """Several files at once, and none of what they say is lost on the way."""
-    samples = [*(FIXTURES / "lm_eval" / "dummy").glob("samples_*.jsonl"), made(tmp_path, "judgelm")]
+    run_folder = shutil.copytree(FIXTURES / "lm_eval" / "dummy", tmp_path / "org__dummy")
+    samples = [*run_folder.glob("samples_*.jsonl"), made(tmp_path, "judgelm")]
     output = tmp_path / f"answers.{ending}"
     result = run("import", *samples, "-o", output)
-    assert (result.exit_code, result.stdout) == (0, f"{output}: 7 answers\n")
+    assert (result.exit_code, result.stdout) == (0, f"{output}: 9 answers\n")
     assert "3 skipped: another filter of the same document" in result.stderr
     spec = Import(path=str(output)).model_dump(mode="json", exclude={"path"})
     frame = files.read_rows(spec, output, {"task": "gsm8k_sums"}, ["question", "references", "candidate", "model"])
     assert frame["references"].tolist() == [["1253", "1,253"], ["8"], ["72"]]
-    assert set(frame["model"]) == {"dummy"}
+    assert set(frame["model"]) == {"org/dummy"}
     assert files.distinct_models(Import(path=str(output)), output) == sorted(
-        files.distinct_models(Import(path=str(output)), output), key=["dummy", "alpaca", "vicuna"].index
+        files.distinct_models(Import(path=str(output)), output), key=["org/dummy", "alpaca", "vicuna"].index
     )
 
 

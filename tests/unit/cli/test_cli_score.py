@@ -282,6 +282,36 @@ def test_labels_in_the_file_give_an_agreement(tmp_path: Path, column: str) -> No
     assert line.endswith("; the constant verdict correct agrees on 75.0%")
 
 
+@pytest.mark.parametrize(
+    ("labels", "agreement", "line"),
+    [
+        # Of right, right, wrong, wrong answers.
+        (
+            [1, 0.5, 0, 0.5],
+            "100.0% [34.2, 100.0] on 2 answers",
+            "2 labels are 0.5, neither correct nor incorrect, and no agreement",
+        ),
+        ([0.75, 0.25, 0.25, 0], "75.0% [30.1, 95.4] on 4 answers", "3 labels are between 0 and 1; above 0.5 they count as correct"),
+        ([0.5, "", "0.5", 0.5], "", "3 labels are 0.5, neither correct nor incorrect, and no agreement counts them"),
+        ([1, 1, 0, "0.0"], "100.0% [51.0, 100.0] on 4 answers", ""),
+    ],
+)
+def test_labels_between_correct_and_incorrect(tmp_path: Path, labels: list[object], agreement: str, line: str) -> None:
+    answers = zip("aabb", labels, strict=True)
+    rows = [{"question": f"{n}?", "gold": "a", "answer": text, "label": label} for n, (text, label) in enumerate(answers)]
+    result = run("score", write(tmp_path / "a.csv", rows), "-j", "contains")
+    assert result.exit_code == 0, result.output
+    assert f"the column 'label' {agreement}" in result.stdout if agreement else "agreement" not in result.stdout
+    assert f"the column 'label': {line}" in result.stderr if line else "labels are" not in result.stderr
+
+
+def test_a_file_in_which_every_row_is_skipped_says_why(tmp_path: Path) -> None:
+    row = {"doc": {}, "target": "", "resps": [["-9.5"]], "filtered_resps": ["-9.5"], "word_perplexity": ["-9.5", "3"]}
+    result = run("score", write(tmp_path / "samples_t.jsonl", [row] * 2), "-j", "contains")
+    assert result.exit_code == 1
+    assert result.stderr.splitlines()[-1].endswith("no row can be judged: a task scored by perplexity, without an answer")
+
+
 def test_labels_that_a_judge_was_trained_on_do_not_measure_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three of four labelled answers for `general`; a rule was trained on none, and of a file without labels nothing is said."""
     rows = [

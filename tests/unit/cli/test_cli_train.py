@@ -196,6 +196,7 @@ def test_files_and_options_that_give_no_judge(
     [
         ([], "a.csv: the file has no rows"),
         (rows(label=1), "all 60 labels are equal"),
+        ([row | {"label": 0.5 + n % 2 / 2} for n, row in enumerate(rows())], "all 60 labels are at least 0.5"),
         (rows(label=7), "row 1: column 'label' (label) is '7'"),
         (rows(gold=""), "row 1: column 'gold' (references)"),
         (rows(question=" "), "row 1: column 'question' (question) is empty"),

@@ -36,14 +36,17 @@ def test_samples_that_the_harness_wrote_itself() -> None:
     paths = {path.name.split("_2026")[0]: path for path in (FIXTURES / "lm_eval" / "dummy").glob("*.jsonl")}
     answers, found = read(paths["samples_gsm8k_sums"], "lm_eval")
     assert [(a.references, a.candidate, a.model, a.task, a.id) for a in answers] == [
-        (("1253", "1,253"), "lol", "dummy", "gsm8k_sums", "0"),
-        (("8",), "lol", "dummy", "gsm8k_sums", "1"),
-        (("72",), "lol", "dummy", "gsm8k_sums", "2"),
+        (("1253", "1,253"), "lol", "", "gsm8k_sums", "0"),
+        (("8",), "lol", "", "gsm8k_sums", "1"),
+        (("72",), "lol", "", "gsm8k_sums", "2"),
     ]
     assert answers[1].question == "Wie viele Füße haben zwei Kühe?"
     assert found.skipped == {"another filter of the same document": 3}
     answers, found = read(paths["samples_planets"], "lm_eval")
-    assert answers == [] and found.skipped == {"a task scored by likelihood, without generated text": 2}
+    assert [(a.question, a.references, a.candidate, a.label) for a in answers] == [
+        ("Which planet is the largest?\n(A) Mars\n(B) Jupiter", ("B", "Jupiter"), "A", 0.0),
+        ("Which is a metal?\n(A) Iron\n(B) Helium", ("A", "Iron"), "B", 0.0),
+    ]
     answers, _ = read(paths["samples_capitals"], "lm_eval")
     assert [a.attempt for a in answers] == [0, 1]
     assert answers[0].references == ("Yamoussoukro", "the city's name is Yamoussoukro")
@@ -75,9 +78,69 @@ def test_references_are_what_the_task_means(
     assert (answer.question, answer.references, answer.candidate) == (question, references, "The answer is 1253.")
 
 
+def choice(**changes: Any) -> dict[str, Any]:
+    """A line of a multiple-choice task whose second of three options is the most likely one."""
+    texts = changes.pop("texts", [" x", " y", " z"])
+    requests = {f"gen_args_{n}": {"arg_0": "q?", "arg_1": text} for n, text in enumerate(texts)}
+    responses = [[["-1.5" if n == 1 else "-9.25", "False"]] for n in range(len(texts))]
+    row = {"doc": {"question": "q?"}, "target": "1", "arguments": requests, "resps": responses, "acc": 1.0}
+    return {name: value for name, value in lm_eval_row(**(row | changes)).items() if value is not None}
+
+
+XYZ = "q?\n(A) x\n(B) y\n(C) z"
+
+
+@pytest.mark.parametrize(
+    ("row", "question", "references"),
+    [
+        (choice(), XYZ, ("B", "y")),
+        (choice(target="y"), XYZ, ("B", "y")),
+        (choice(target="2", acc=0.0), XYZ, ("C", "z")),
+        (choice(acc=None, acc_norm=1.0), XYZ, ("B", "y")),
+        # An index, or the text of an option: `acc` tells.
+        (choice(target="2", texts=[" 1", " 2", " 3"]), "q?\n(A) 1\n(B) 2\n(C) 3", ("B", "2")),
+        (choice(target="1", texts=[" 1", " 2", " 3"]), "q?\n(A) 1\n(B) 2\n(C) 3", ("B", "2")),
+        (choice(target="[1, 2]"), XYZ, ("B", "y", "C", "z")),
+        # The letters of options that only the document spells out.
+        (choice(texts=[" A", " B", " C"], doc={"question": "q?", "choices": ["x", "y", "z"]}), XYZ, ("B", "y")),
+        # The last two are the options without their question.
+        (choice(texts=[" x", " y", " x", " y"], acc_mutual_info=1.0), "q?\n(A) x\n(B) y", ("B", "y")),
+        # Versions that wrote numbers, and arguments as lists.
+        (choice(resps=[[[-9.0, False]], [[-1.0, True]]], arguments=[["q?", " x"], ["q?", " y"]]), "q?\n(A) x\n(B) y", ("B", "y")),
+    ],
+)
+def test_the_most_likely_option_is_the_answer(
+    tmp_path: Path, row: dict[str, Any], question: str, references: tuple[str, ...]
+) -> None:
+    [answer], _ = read(jsonl(tmp_path / f"samples_t_{TIME}.jsonl", [row]), "lm_eval")
+    assert (answer.question, answer.references, answer.candidate, answer.label) == (question, references, "B", row.get("acc"))
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        (choice(texts=[" y"], resps=[[["-1.5", "True"]]]), "without options to choose from"),
+        # Winogrande: the options are the contexts of one text.
+        (choice(texts=[" y", " y"], target="y"), "without options to choose from"),
+        # TruthfulQA's mc2: `acc` is the probability of all correct options.
+        (choice(target="0", acc=0.37), "whose target is not the option that acc counts as correct"),
+        (choice(target="5", acc=0.0), "whose target is not the option that acc counts as correct"),
+        (choice(resps=[["-123.5"]], arguments={"gen_args_0": {"arg_0": "text"}}, word_perplexity=["-123.5", "20"]), "perplexity"),
+    ],
+)
+def test_a_likelihood_without_a_choice_is_skipped(tmp_path: Path, row: dict[str, Any], says: str) -> None:
+    answers, found = read(jsonl(tmp_path / f"samples_t_{TIME}.jsonl", [row]), "lm_eval")
+    assert not answers and says in next(iter(found.skipped))
+
+
 def test_the_models_name_comes_from_the_results_or_the_folder(tmp_path: Path) -> None:
     path = made(tmp_path, "lm_eval")
     assert read(path, "lm_eval")[0][0].model == "org/name"
+    moved = jsonl(tmp_path / "c" / path.name, [lm_eval_row()])
+    assert read(moved, "lm_eval")[0][0].model == ""
+    # Older results do not name it.
+    document(moved.parent / "results_2024-01-01.json", {"results": {}})
+    assert read(moved, "lm_eval")[0][0].model == "c"
     document(path.parent / f"results_{TIME}.json", {"model_name": "the/real__one"})
     assert read(path, "lm_eval")[0][0].model == "the/real__one"
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 from helpers.framework_files import (
-    FIXTURES,
     PLAIN_ROWS,
     batch_response,
     binary,
     changed,
     cut,
+    document,
     helm,
     helm_state,
     jsonl,
@@ -55,6 +55,67 @@ def test_a_row_is_read_with_its_reference(tmp_path: Path, framework: str) -> Non
 def test_plain_files_are_nobodys(tmp_path: Path, name: str, content: str) -> None:
     (tmp_path / name).write_text(content)
     assert frameworks.open_answers(tmp_path / name).framework is None
+
+
+def test_a_log_of_inspect_with_few_fields(tmp_path: Path) -> None:
+    """A log that was cut to what matters has no plan."""
+    output = {"choices": [{"message": {"role": "assistant", "content": "ANSWER: B"}}]}
+    sample = {
+        "id": 1,
+        "input": "Which?",
+        "choices": ["x", "y"],
+        "target": "B",
+        "output": output,
+        "scores": {"choice": {"value": "C"}},
+    }
+    path = document(tmp_path / "log.json", {"version": 2, "eval": {"task": "t", "model": "org/m"}, "samples": [sample]})
+    assert frameworks.open_answers(path).framework == "inspect"
+    [answer], _ = read(path, "inspect")
+    assert (answer.references, answer.model, answer.task, answer.label) == (("B", "y"), "org/m", "t", 1.0)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [{"eval": {"task": "t"}, "samples": [{"question": "q?"}]}, {"eval": "x", "samples": [{"target": "a", "output": "b"}]}],
+)
+def test_other_samples_of_evaluations(tmp_path: Path, content: dict[str, Any]) -> None:
+    assert frameworks.open_answers(document(tmp_path / "a.json", content)).framework is None
+
+
+def test_older_reviews_of_evalscope_without_a_prompt(tmp_path: Path) -> None:
+    choice = {"index": 0, "message": {"role": "assistant", "content": "Rome"}, "review": {"gold": "Paris", "result": False}}
+    row = {"index": 0, "model": "m", "raw_input": {"question": "q?", "answer": "Paris"}, "choices": [choice]}
+    path = jsonl(tmp_path / "a.jsonl", [row])
+    assert frameworks.open_answers(path).framework == "evalscope_chats"
+    [answer], _ = read(path, "evalscope_chats")
+    assert (answer.question, answer.references, answer.candidate, answer.model, answer.label) == (
+        "q?",
+        ("Paris",),
+        "Rome",
+        "m",
+        0.0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("framework", "folder", "name"),
+    [
+        ("evalscope_reviews", "reviews/m", "m"),
+        ("evalscope_reviews", "reviews/2026/c", ""),
+        ("evalscope_reviews", "c", ""),
+        ("lighteval", "details/c", ""),
+    ],
+)
+def test_a_folder_names_a_model_where_the_program_puts_it(tmp_path: Path, framework: str, folder: str, name: str) -> None:
+    path = made(tmp_path, framework)
+    moved = tmp_path / folder / path.name
+    moved.parent.mkdir(parents=True, exist_ok=True)
+    assert read(path.rename(moved), framework)[0][0].model == name
+
+
+def test_a_folder_names_a_scenario_of_helm_only_with_the_model(tmp_path: Path) -> None:
+    path = made(tmp_path, "helm")
+    assert [read(path, "helm")[0][0].task, read(path.rename(tmp_path / path.name), "helm")[0][0].task] == ["capitals:subject=a", ""]
 
 
 NO_REFERENCE = "no reference; import it with its references: bert-judge import {} --references FILE -o answers.jsonl"
@@ -145,7 +206,7 @@ def test_a_configuration_reads_a_frameworks_file_by_itself_or_by_its_name(tmp_pa
 
 
 def test_a_file_without_an_answer_says_why(tmp_path: Path) -> None:
-    path = next((FIXTURES / "lm_eval" / "dummy").glob("samples_planets*"))
+    path = made(tmp_path, "lm_eval", [lm_eval_row(resps=[[["-1.5", "True"]]])] * 2)
     with pytest.raises(InputError, match=r"2 skipped: a task scored by likelihood.*; there is no answer to import"):
         files.read_rows(Import(path=str(path)).model_dump(mode="json", exclude={"path"}), path, None, ["candidate"])
 

@@ -112,6 +112,10 @@ def test_what_no_label_looks_like(cell: Any) -> None:
         values.parse_label(cell)
 
 
+def test_a_half_is_no_verdict() -> None:
+    assert [values.round_label(label) for label in (0, 0.49, 0.5, 0.51, 1, None)] == [0.0, 0.0, None, 1.0, 1.0, None]
+
+
 @given(st.floats(0, 1))
 def test_a_share_reads_the_same_from_its_text(share: float) -> None:
     assert values.parse_label(str(share)) == values.parse_label(share) == share

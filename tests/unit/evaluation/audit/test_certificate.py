@@ -153,6 +153,17 @@ def test_bad_files_get_one_line(tmp_path, rows, label, fault):
     assert fault in done.stderr
 
 
+def test_a_half_is_no_label(tmp_path, caplog):
+    file = write_answers(tmp_path / "answers.jsonl", 60)
+    lines = file.read_text().splitlines()
+    # Incorrect answers that would count as correct.
+    halves = [line.replace('"label": 0', '"label": 0.5') for line in lines[:20]]
+    file.write_text("\n".join([*halves, *lines[20:]]) + "\n")
+    done = CliRunner().invoke(app, ["certify", str(file), "--judge", "contains", "--label", "label"])
+    assert done.exit_code == 0 and "contains on 50 labelled answers" in done.stdout, done.output
+    assert "10 labels are 0.5, neither correct nor incorrect, and are left out" in caplog.text
+
+
 def test_rows_that_the_judge_has_seen_are_refused(tmp_path):
     from bert_judge.cli.measure import ROLES
     from bert_judge.evaluation.audit.certificate import certify_file
