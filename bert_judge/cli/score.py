@@ -431,7 +431,7 @@ def _report(
     for judge, accuracies in tally.label_accuracies():
         for line in describe_label_order(judge, accuracies, labels):
             log(line)
-    for line in describe_uncertainty(tally, file, judges):
+    for line in describe_uncertainty(tally, file, judges, by):
         log(line)
     _report_disagreements(tally)
     for reason, count in count_causes(tally.reasons.elements())[:MAX_REASONS]:

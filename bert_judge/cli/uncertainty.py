@@ -16,8 +16,8 @@ from bert_judge.labels.score_file import Tally
 from bert_judge.statistics.accuracy_range import AccuracyRange, open_pairs
 from bert_judge.text.answer_kinds import KINDS
 
-# Pairs of models that a warning names.
-MAX_PAIRS = 10
+# Pairs of models, and groups of answers, that a warning names.
+MAX_NAMES = 10
 
 
 def format_range(of_accuracy: AccuracyRange) -> str:
@@ -32,10 +32,14 @@ def needs_ranges(ranges: Mapping[str, AccuracyRange]) -> bool:
     return any(of_model.is_wide for of_model in ranges.values()) or bool(open_pairs(ranges))
 
 
-def describe_uncertainty(tally: Tally, file: Path | None, judges: Sequence[NamedJudge] = ()) -> Iterator[str]:
+def describe_uncertainty(
+    tally: Tally, file: Path | None, judges: Sequence[NamedJudge] = (), by: str | None = None
+) -> Iterator[str]:
     """Yield the warnings about judges whose uncertain verdicts leave accuracies or an order open, and advice.
 
-    `file`: of the answers, for the advice; None if other commands do not read it.
+    Args:
+        file: of the answers, for the advice; None if other commands do not read it.
+        by: name of the groups of rows, if the tally has any.
     """
     is_open = False
     for judge in tally.judges:
@@ -45,6 +49,8 @@ def describe_uncertainty(tally: Tally, file: Path | None, judges: Sequence[Named
         for line in describe_ranges(judge, ranges, share, tally.uncertain[judge]):
             is_open = True
             yield line
+        if by is not None:
+            yield from _describe_groups(judge, tally, by)
     if is_open and file is not None:
         name = shlex.quote(str(file))
         folders = [member.folder for judge in judges for member in getattr(judge, "members", [judge]) if member.folder]
@@ -53,6 +59,20 @@ def describe_uncertainty(tally: Tally, file: Path | None, judges: Sequence[Named
         is_served = any(judge.is_served for judge in judges)
         ask = "" if is_served else ", or --judge general+LLM (a language model judges the uncertain answers)"
         yield f"to narrow a range: bert-judge audit {name} (label a sample){train}{ask}"
+
+
+def _describe_groups(judge: str, tally: Tally, by: str) -> Iterator[str]:
+    """Yield a warning that names the groups in which the ranges of at least two models overlap."""
+    groups: dict[str, dict[str, AccuracyRange]] = {}
+    for name, model, group, answers in tally.by_group():
+        if name == judge:
+            groups.setdefault(group, {})[model] = answers.range
+    unordered = [group for group, ranges in groups.items() if open_pairs(ranges)]
+    if unordered:
+        yield (
+            f"warning: {judge}: in {len(unordered):,} of {len(groups):,} groups by {by}, ranges of models overlap: "
+            f"{_list_names(sorted(unordered))}"
+        )
 
 
 def describe_ranges(judge: str, ranges: Mapping[str, AccuracyRange], share: float, kinds: Counter[str]) -> Iterator[str]:
@@ -108,8 +128,12 @@ def describe_label_order(judge: str, accuracies: Mapping[str, tuple[float, float
 
 
 def _list_pairs(pairs: Sequence[tuple[str, str]], sign: str) -> str:
-    names = ", ".join(f"{first} {sign} {second}" for first, second in pairs[:MAX_PAIRS])
-    return names + (f" and {len(pairs) - MAX_PAIRS:,} more" if len(pairs) > MAX_PAIRS else "")
+    return _list_names([f"{first} {sign} {second}" for first, second in pairs])
+
+
+def _list_names(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MAX_NAMES:,} more" if len(names) > MAX_NAMES else ""
+    return ", ".join(names[:MAX_NAMES]) + more
 
 
 def _most(kinds: Counter[str]) -> str:

@@ -65,6 +65,18 @@ def test_an_order_is_open_whatever_the_share_of_uncertain_verdicts() -> None:
     assert lines[1] == "warning: j: the ranges of the two models overlap, so better may be as good as worse or better"
 
 
+def test_groups_with_an_open_order_are_named() -> None:
+    """On numbers `a` is ahead with certain verdicts; on names 4 of its 10 are uncertain, which may reverse a lead of 20 points."""
+    rows = [("a", "numbers", "c" * 9 + "i"), ("b", "numbers", "c" * 5 + "i" * 5), ("a", "names", "c" * 4 + "C" * 4 + "i" * 2)]
+    rows += [("b", "names", "c" * 6 + "i" * 4)]
+    tally = Tally(["j"])
+    for model, group, letters in rows:
+        labels: list[Label | None] = [decided(float(letter in "cC"), certain=letter.islower()) for letter in letters]
+        tally.add([model] * len(letters), ["Why?"] * len(letters), [None] * len(letters), [labels], groups=[group] * len(letters))
+    assert "warning: j: in 1 of 2 groups by kind, ranges of models overlap: names" in describe_uncertainty(tally, FILE, by="kind")
+    assert not any("groups" in line for line in describe_uncertainty(tally, FILE))
+
+
 GOOD, FAIR, POOR = "c" * 95 + "i" * 5, "c" * 30 + "I" * 30 + "i" * 40, "c" * 20 + "I" * 30 + "i" * 50
 
 
