@@ -24,6 +24,8 @@ from bert_judge.runtime.errors import InputError
 if TYPE_CHECKING:
     from bert_judge.plan import Plan
 
+# Documents of answers, beside tables; configurations are YAML.
+DOCUMENT_ENDINGS = (".json", ".eval")
 RUN_FOLDER = Path("results/audit")
 # Folder of the verdicts on a file in that of its audit: the next call judges only new answers.
 VERDICTS = ".verdicts"
@@ -32,7 +34,7 @@ VERDICTS = ".verdicts"
 def audit(
     source: Annotated[
         Path,
-        typer.Argument(metavar="FILE|CONFIG", help="Answers (CSV, JSON lines or parquet), or a configuration with an audit block."),
+        typer.Argument(metavar="FILE|CONFIG", help="Answers in a file that score reads, or a configuration with an audit block."),
     ],
     labels: Annotated[
         list[str] | None,
@@ -65,7 +67,7 @@ def audit(
         judge=judge, size=size, output=output, question=question, references=references, candidate=candidate, model=model
     )
     of_config = options.without_none(cores=cores, set=settings, data=data)
-    is_file = config_files.is_table(source)
+    is_file = config_files.is_table(source) or source.suffix.lower() in DOCUMENT_ENDINGS
     if foreign := of_config if is_file else of_file:
         kind = "configurations" if is_file else "files of answers"
         raise InputError(f"{column_option(next(iter(foreign)))}: is for {kind}, and {source} is none; leave it out")
@@ -139,15 +141,15 @@ def _audit_file(
     from bert_judge.cli.model_labels import fill_sheet, label_file
     from bert_judge.cli.standings_tables import print_uncorrected
     from bert_judge.evaluation.audit.corrected import SCHEMAS, build_corrected
+    from bert_judge.importers.frameworks import open_answers
     from bert_judge.labels.score_file import work_folder
     from bert_judge.plan import build_plan
     from bert_judge.report.audit_sheet import sample_rows, write_sheet
     from bert_judge.runtime import resume
-    from bert_judge.tables.readers.rows import open_rows
 
-    rows = open_rows(file)
-    columns = options.find_columns(rows, named_columns, ("question", "references", "candidate"), optional=("model",))
-    options.drop_ambiguous_models(rows, columns)
+    answers = open_answers(file, is_plain=bool(named_columns))
+    columns = options.find_columns(answers, named_columns, ("question", "references", "candidate"), optional=("model",))
+    options.drop_ambiguous_models(answers, columns)
     log("; ".join(f"{role}: {column!r}" for role, column in columns.items()))
     judge = find_judge(judge_name)
     log(f"judge: {judge.name}")
@@ -181,7 +183,8 @@ def _audit_file(
             # Tables of an earlier audit with labels.
             for name in SCHEMAS:
                 (folder / f"{name}.parquet").unlink(missing_ok=True)
-        ids = next((name for name in IDS if name in rows.columns and name not in columns.values()), None)
+        names = answers.source.columns if answers.source is not None and answers.framework is None else []
+        ids = next((name for name in IDS if name in names and name not in columns.values()), None)
         sheet, page = folder / "sheet.csv", folder / "sheet.html"
         size = write_sheet(
             planned.audit_spec(),

@@ -18,7 +18,6 @@ from bert_judge.labels.score_file import work_folder
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.logs import job_log
-from bert_judge.tables.readers.rows import open_rows
 
 REQUIRED = ("question", "references")
 BACKENDS = ("hf", "vllm")
@@ -55,7 +54,9 @@ def generate(
     """Generate a language model's answers to a file of questions. An interrupted call resumes when repeated."""
     if backend not in BACKENDS:
         raise InputError(f"--backend {backend}: unknown backend; available: {', '.join(BACKENDS)}; or set --server")
-    columns = find_columns(open_rows(file), without_none(question=question, references=references), REQUIRED)
+    columns = find_columns(
+        frameworks.open_answers(file, is_plain=True), without_none(question=question, references=references), REQUIRED
+    )
     from bert_judge.cli import configurations
     from bert_judge.judges.probe import short_name
 

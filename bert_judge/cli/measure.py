@@ -93,9 +93,8 @@ def _task_table(task: str) -> Path:
 def _build_questions(file: Path, named_columns: Mapping[str, str], output: Path) -> None:
     """Write the distinct questions of a file as a task table."""
     answers = open_answers(file, is_plain=bool(named_columns))
-    framework, source = answers.framework, answers.source
-    columns = {} if framework or source is None else options.find_columns(source, named_columns, ("question", "references"))
-    log(f"{file}: {framework}" if framework else "; ".join(f"{role}: {column!r}" for role, column in columns.items()))
+    columns = options.find_columns(answers, named_columns, ("question", "references"))
+    log("; ".join(f"{role}: {column!r}" for role, column in columns.items()))
     planned = plan.build_plan(configurations.questions(file, columns))
     build_task(planned.task_spec(configurations.FILE), output, planned.import_path(configurations.FILE))
 

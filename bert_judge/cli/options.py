@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 import yaml
@@ -16,7 +16,10 @@ from bert_judge.judges import registry
 from bert_judge.labels import judge_loading
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.logs import disable_progress_bars
-from bert_judge.tables.readers.rows import RowFile
+from bert_judge.tables.readers.values import get_cell
+
+if TYPE_CHECKING:
+    from bert_judge.importers.frameworks import AnswerFile
 
 DEFAULT_CONFIG = Path("config.yaml")
 
@@ -150,11 +153,18 @@ def model_block(model: str, server: str | None, backend: str) -> dict[str, Any]:
 
 
 def find_columns(
-    source: RowFile, columns: Mapping[str, str], required: tuple[str, ...], optional: tuple[str, ...] = ()
+    answers: "AnswerFile", columns: Mapping[str, str], required: tuple[str, ...], optional: tuple[str, ...] = ()
 ) -> dict[str, str]:
     """Return part → column for the required parts of a file, and for the optional ones that it has."""
-    file = source.path
-    detected = column_names.detect_columns(file, source.columns, columns, required, with_label="label" in required)
+    # Imported lazily, as below: it loads the readers of all formats.
+    from bert_judge.importers.frameworks import ANSWER_COLUMNS, FRAMEWORKS
+
+    file, source = answers.path, answers.source
+    if answers.framework is not None or source is None:
+        log(f"{file}: {FRAMEWORKS[str(answers.framework)].description}")
+        return {role: role for role in (*required, *optional) if role in ANSWER_COLUMNS}
+    with_label = "label" in required
+    detected = column_names.detect_columns(file, source.columns, columns, required, with_label=with_label, sample=source.sample)
     if "input" in detected:
         named = f"{detected['question']!r} or {detected['input']!r}"
         raise InputError(f"{file}: the question may be in the column {named}; set --question COLUMN, or join them in one")
@@ -163,14 +173,19 @@ def find_columns(
     return {role: detected[role] for role in (*required, *optional) if role in detected}
 
 
-def drop_ambiguous_models(source: RowFile, columns: dict[str, str]) -> None:
+def drop_ambiguous_models(answers: "AnswerFile", columns: dict[str, str]) -> None:
     """Remove the column of the model if a row has none, or two models would get the same folder; say so in the log."""
     if (column := columns.get("model")) is None:
         return
     # Imported lazily: it loads the configuration's classes.
+    from bert_judge.importers.frameworks import read_answer_records
     from bert_judge.plan.configuration import plain_name
 
-    names = {str(record.get(column) or "").strip() for _, record in source.records([column])}
+    if answers.framework is None and answers.source is not None:
+        records = answers.source.records([name for name in answers.source.columns if name in (column, column.partition(".")[0])])
+    else:
+        records = read_answer_records(answers.path, str(answers.framework))
+    names = {str(get_cell(record, column) or "").strip() for _, record in records}
     if "" in names or len({plain_name(name) for name in names}) < len(names):
-        log(f"{source.path}: some rows have no {column!r}, or too similar ones; all answers count as those of one model")
+        log(f"{answers.path}: some rows have no {column!r}, or too similar ones; all answers count as those of one model")
         del columns["model"]

@@ -27,11 +27,11 @@ from bert_judge.cli.options import (
     without_none,
 )
 from bert_judge.cli.terminal import echo, format_percent, log, progress, refuse_module
+from bert_judge.importers.frameworks import open_answers
 from bert_judge.runtime import resume
 from bert_judge.runtime.errors import InputError, describe_missing
 from bert_judge.runtime.hardware import has_torch
 from bert_judge.runtime.logs import disable_progress_bars
-from bert_judge.tables.readers.rows import open_rows
 
 # A judge that is trained further needs smaller steps than an encoder with a new head.
 FINE_TUNING = {"learning_rate": 3e-5, "epochs": 3.0}
@@ -40,7 +40,7 @@ REQUIRED = ("question", "references", "candidate", "label")
 
 
 def train(
-    file: Annotated[Path, typer.Argument(help="Labelled answers with references, or pairs: CSV, JSONL or parquet.")],
+    file: Annotated[Path, typer.Argument(help="Labelled answers with references in a file that score reads, or pairs.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the judge; its name is the judge's name.")],
     start: Annotated[
         str,
@@ -81,8 +81,9 @@ def train(
     """
     name = output.resolve().name
     settings = without_none(epochs=epochs, learning_rate=learning_rate, batch_size=batch_size, seed=seed)
-    source = open_rows(file)
-    is_pairs = {"answer_a", "answer_b"} <= set(source.columns)
+    named_columns = without_none(question=question, references=references, candidate=candidate, model=model, label=label)
+    answers = open_answers(file, is_plain=bool(named_columns))
+    is_pairs = answers.source is not None and {"answer_a", "answer_b"} <= set(answers.source.columns)
     if is_pairs and start == GENERAL:
         # It judges single answers.
         start = "minilm"
@@ -102,10 +103,9 @@ def train(
         raw = configurations.pair_training(file, columns, name, test, block)
         recalibrate = False
     else:
-        named_columns = without_none(question=question, references=references, candidate=candidate, model=model, label=label)
         rationale = ("rationale",) if origin == "base" else ()
-        columns = find_columns(source, named_columns, REQUIRED, optional=("model", *rationale))
-        drop_ambiguous_models(source, columns)
+        columns = find_columns(answers, named_columns, REQUIRED, optional=("model", *rationale))
+        drop_ambiguous_models(answers, columns)
         is_judge = start == GENERAL or (Path(start) / JUDGE_FILE).is_file()
         training = {**(FINE_TUNING if is_judge else {}), **settings}
         block = {origin: start, **({"training": training} if training else {})}

@@ -162,7 +162,9 @@ def _read_columns(
     columns = {*mapped.values(), *(condition.column for condition in filters), *([choices] if choices else [])}
     present, records, is_csv = _open(spec, path, columns)
     _check_columns(path, present, mapped, needed, filters=filters)
-    cells: dict[str, list[Any]] = {name: [] for name in [*required, *optional] if mapped.get(name) in present}
+    cells: dict[str, list[Any]] = {
+        name: [] for name in [*required, *optional] if name in mapped and _own_column(mapped[name], present) in present
+    }
     locations: dict[str, str] = {}
 
     def parse(name: str, location: str, record: Record) -> Any:
@@ -170,7 +172,9 @@ def _read_columns(
         parser = (parsers or PARSERS).get(name, values.parse_number)
         if name == "references":
             parser = partial(parser, is_csv=is_csv)
-        return values.parse_cell(f"{path}: {location}: column {mapped[name]!r} ({name})", parser, record.get(mapped[name]))
+        return values.parse_cell(
+            f"{path}: {location}: column {mapped[name]!r} ({name})", parser, values.get_cell(record, mapped[name])
+        )
 
     for location, record in records:
         if has_ids and (first := locations.setdefault(identity := parse("id", location, record), location)) != location:
@@ -181,7 +185,7 @@ def _read_columns(
             for name, column in cells.items():
                 column.append(parse(name, location, record))
             if choices and (parsed := options.parse_option_cell(record.get(choices))):
-                answer = record.get(mapped["references"])
+                answer = values.get_cell(record, mapped["references"])
                 question, answer = options.apply_options(cells["question"][-1], answer, parsed)
                 cells["question"][-1], cells["references"][-1] = question, values.parse_required_texts(answer, is_csv)
     for condition in filters:
@@ -210,9 +214,15 @@ def _open(spec: Mapping[str, Any], path: Path, columns: set[str]) -> tuple[list[
         framework = frameworks.open_answers(path).framework
     if framework:
         return frameworks.ANSWER_COLUMNS, frameworks.read_answer_records(path, framework), False
-    source = open_rows(path, None if format == "auto" else format, needed=columns)
-    records = source.records([name for name in source.columns if name in columns])
+    source = open_rows(path, None if format == "auto" else format, needed=[name for name in columns if "." not in name])
+    own_columns = {_own_column(name, source.columns) for name in columns}
+    records = source.records([name for name in source.columns if name in own_columns])
     return source.columns, records, source.holds_texts
+
+
+def _own_column(name: str, present: Collection[str]) -> str:
+    """Return the column of the file that holds a mapped one: `a` for the member `b` of its objects, `a.b`."""
+    return name if name in present else name.partition(".")[0]
 
 
 def _check_columns(
@@ -222,7 +232,7 @@ def _check_columns(
     for name in needed:
         if name not in mapped:
             raise InputError(f"{path}: set the column of the {name} in imports.<name>.columns.{name}; available: {names}")
-        if mapped[name] not in present:
+        if _own_column(mapped[name], present) not in present:
             raise InputError(
                 f"{path}: no column {mapped[name]!r} for the {name}; available: {names}; "
                 f"set the right one in imports.<name>.columns.{name}"

@@ -324,7 +324,7 @@ def read_answer_records(path: Path, framework: str) -> Iterator[LocatedRecord]:
     if not stats.answers:
         raise no_answers_error(path, stats)
     for line in stats.describe_losses():
-        log.warning("%s: %s", path, line)
+        log_once(log, f"{path}: {line}")
 
 
 def convert_to_rows(path: Path, framework: str, output: Path, companions: CompanionFiles = NO_COMPANIONS) -> ImportStats:

@@ -65,6 +65,15 @@ def lm_eval_row(**changes: Any) -> dict[str, Any]:
     return row | changes
 
 
+def choice(**changes: Any) -> dict[str, Any]:
+    """A line of a multiple-choice task whose second of three options is the most likely one."""
+    texts = changes.pop("texts", [" x", " y", " z"])
+    requests = {f"gen_args_{n}": {"arg_0": "q?", "arg_1": text} for n, text in enumerate(texts)}
+    responses = [[["-1.5" if n == 1 else "-9.25", "False"]] for n in range(len(texts))]
+    row = {"doc": {"question": "q?"}, "target": "1", "arguments": requests, "resps": responses, "acc": 1.0}
+    return {name: value for name, value in lm_eval_row(**(row | changes)).items() if value is not None}
+
+
 def lighteval_row(**changes: Any) -> dict[str, Any]:
     """A row of details as versions from 0.10 on write it."""
     doc = {

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from helpers.chat_server import serving
 from helpers.commands import run
+from helpers.framework_files import FIXTURES, choice, helm, helm_state, jsonl, made
 
 from bert_judge.cli.model_labels import fill_sheet
 from bert_judge.encoder.judge_folder import hash_rows
@@ -73,6 +74,32 @@ def test_a_file_is_audited_in_two_calls(answers: Path, tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir() if path.is_dir()} == {"answers.audit"}
     drawn = pd.read_csv(folder / "sheet.csv")
     assert len(drawn) == 20 and not set(drawn["id"]) & set(pd.read_csv(tmp_path / "labels.csv")["id"])
+
+
+CHAT = [{"role": "user", "content": "Capital of France?"}, {"role": "assistant", "content": "It is Paris."}]
+
+
+@pytest.mark.parametrize(
+    ("make", "line", "model"),
+    [
+        (lambda folder: next((FIXTURES / "inspect").glob("planets.eval")), "a log of inspect_ai", "told-answers"),
+        (lambda folder: helm(folder / "scenario_state.json", [helm_state()]), "a scenario state of HELM", "openai-gpt2"),
+        (lambda folder: made(folder, "lm_eval", [choice()]), "samples of lm-evaluation-harness", "org-name"),
+        # Plain rows of objects.
+        (
+            lambda folder: jsonl(
+                folder / "a.jsonl", [{"messages": CHAT, "meta": {"expected_answer": text}} for text in ("Paris", "is Paris")]
+            ),
+            "references: 'meta.expected_answer'",
+            "answers",
+        ),
+    ],
+)
+def test_what_score_reads_is_audited(tmp_path: Path, make: Callable[[Path], Path], line: str, model: str) -> None:
+    done = run("audit", make(tmp_path), "--judge", "contains", "-o", tmp_path / "audit")
+    assert done.exit_code == 0, done.output
+    assert line in done.stderr and re.search(rf"\n{model} +\d +100\.0 ", done.stdout)
+    assert len(pd.read_csv(tmp_path / "audit" / "sheet.csv"))
 
 
 def test_an_order_that_uncertain_verdicts_leave_open_comes_with_a_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,7 +193,7 @@ def test_a_sheet_names_the_rows_of_the_file_unless_that_names_the_model(tmp_path
 
 
 def test_a_missing_sheet_is_named_before_anything_is_judged(answers: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bert_judge.tables.readers.rows.open_rows", lambda *_: pytest.fail("read the answers first"))
+    monkeypatch.setattr("bert_judge.importers.frameworks.open_answers", lambda *_, **__: pytest.fail("read the answers first"))
     result = run("audit", answers, "--labels", "typo.csv")
     assert result.exit_code == 1 and "--labels typo.csv: no such file" in result.stderr, result.output
 

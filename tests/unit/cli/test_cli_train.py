@@ -12,6 +12,7 @@ import pytest
 import yaml
 from helpers import tiny_models
 from helpers.commands import run, write
+from helpers.framework_files import PLAIN_ROWS, jsonl
 from scipy.special import logit
 
 from bert_judge.assets.prepare import GENERAL_FOLDER, folder_revision
@@ -205,9 +206,10 @@ def test_files_and_options_that_give_no_judge(
             "cannot tell which column holds the label; set --label",
         ),
         (
-            [{k: v for k, v in row.items() if k != "question"} | {"answer": "x"} for row in rows()],
+            [{k: v for k, v in row.items() if k != "question"} for row in rows()],
             "holds the question; set --question",
         ),
+        ([row | {"answer": "x"} for row in rows()], "the candidate may be in the column 'answer' (e.g. 'x') or 'response'"),
         (
             [{k: v for k, v in row.items() if k != "question"} | {"instruction": "a", "input": "b"} for row in rows()],
             "the question may be in the column 'instruction' or 'input'; set --question",
@@ -226,6 +228,14 @@ def test_files_that_teach_nothing(tmp_path: Path, made: list[dict[str, Any]], sa
     assert done.exit_code == 1 and says in done.stderr, done.stderr
     assert len([line for line in done.stderr.splitlines() if line.startswith("error: ")]) == 1
     assert not (tmp_path / "mine").exists()
+
+
+def test_verdicts_of_a_framework_are_labels(tmp_path: Path) -> None:
+    row = PLAIN_ROWS["evalscope_reviews"]
+    file = jsonl(tmp_path / "reviews" / "m" / "qa.jsonl", [row | {"index": n} for n in range(6)])
+    done = run("train", file, "-o", "mine")
+    assert done.exit_code == 1 and f"{file}: reviews of EvalScope\n" in done.stderr
+    assert "6 labelled answers; label at least 20" in done.stderr
 
 
 def test_a_few_labels_recalibrate_the_judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

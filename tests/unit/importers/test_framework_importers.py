@@ -15,6 +15,7 @@ from helpers.framework_files import (
     TIME,
     batch_request,
     batch_response,
+    choice,
     document,
     helm_state,
     jsonl,
@@ -76,15 +77,6 @@ def test_references_are_what_the_task_means(
     path = jsonl(tmp_path / "m" / f"samples_{task}_{TIME}.jsonl", [lm_eval_row(**changes)])
     [answer], _ = read(path, "lm_eval")
     assert (answer.question, answer.references, answer.candidate) == (question, references, "The answer is 1253.")
-
-
-def choice(**changes: Any) -> dict[str, Any]:
-    """A line of a multiple-choice task whose second of three options is the most likely one."""
-    texts = changes.pop("texts", [" x", " y", " z"])
-    requests = {f"gen_args_{n}": {"arg_0": "q?", "arg_1": text} for n, text in enumerate(texts)}
-    responses = [[["-1.5" if n == 1 else "-9.25", "False"]] for n in range(len(texts))]
-    row = {"doc": {"question": "q?"}, "target": "1", "arguments": requests, "resps": responses, "acc": 1.0}
-    return {name: value for name, value in lm_eval_row(**(row | changes)).items() if value is not None}
 
 
 XYZ = "q?\n(A) x\n(B) y\n(C) z"
