@@ -121,7 +121,11 @@ def states_no_answer(reference: str) -> bool:
 
 def is_bare(text: str) -> bool:
     """Return whether a whole text is a phrase such as "unknown", "N/A" or "I don't know"."""
-    return len(text) <= MAX_BARE and bool(_pattern("bare").fullmatch(_simplify(strip_markup(text)).rstrip(".!。！ ")))
+    if len(text) > MAX_BARE:
+        return False
+    plain = _simplify(strip_markup(text)).rstrip(".!。！ ")
+    # Sodium; a missing answer is NA, na or N/A.
+    return plain != "Na" and bool(_pattern("bare").fullmatch(plain))
 
 
 @view

@@ -43,7 +43,9 @@ def decide_no_answer(task: Task, text: str) -> Decision | None:
     elif len(text) <= MAX_ANSWER_CHARACTERS and declines(text) and text.strip():
         return Decision(True, "no_answer", "both say that there is no answer")
     is_known = all(states_no_answer(reference) and not _FIRST_PERSON.match(reference) for reference in task.references)
-    if is_known and 0 < len(text.split()) <= MAX_ANSWER_WORDS and not _denies(text):
+    # "It is NA." may be the code of Namibia.
+    is_stated = any(re.search(rf"\b{re.escape(reference)}\b", text, re.IGNORECASE) for reference in task.references)
+    if is_known and not is_stated and 0 < len(text.split()) <= MAX_ANSWER_WORDS and not _denies(text):
         return Decision(False, "no_answer", "names something where there is no answer")
     return None
 

@@ -8,6 +8,8 @@ import pandas as pd
 import pytest
 
 from bert_judge.text.abstention import is_attempted, states_no_answer
+from bert_judge.text.reading import Task
+from bert_judge.text.rules.whole_answer import decide_no_answer
 
 ANSWERS = json.loads(Path(__file__).with_name("abstention.json").read_text("utf-8"))
 
@@ -32,10 +34,27 @@ def test_declining_answers_a_question_without_an_answer(reference: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "reference", ["Paris", "42", "no", "unknown soldier", "He did not know the way.", "The year is not 1950 but 1951."]
+    "reference", ["Paris", "42", "no", "unknown soldier", "Na", "He did not know the way.", "The year is not 1950 but 1951."]
 )
 def test_references_with_an_answer(reference: str) -> None:
     assert not states_no_answer(reference)
+
+
+@pytest.mark.parametrize(
+    ("question", "reference", "answer", "verdict"),
+    [
+        ("What is the symbol of sodium?", "Na", "The symbol is Na.", None),
+        ("What is the symbol of sodium?", "Na", "It is K.", None),
+        ("What is the country code of Namibia?", "NA", "It is NA.", None),
+        ("What is the country code of Namibia?", "NA", "Na", None),
+        ("Where was he born?", "NA", "In Rome", False),
+        ("Where was he born?", "n/a", "I don't know.", True),
+        ("Where was he born?", "N/A", "Not mentioned", True),
+    ],
+)
+def test_a_symbol_is_no_missing_answer(question: str, reference: str, answer: str, verdict: bool | None) -> None:
+    decision = decide_no_answer(Task(question, (reference,)), answer)
+    assert (decision and decision.correct) == verdict
 
 
 def test_an_option_that_declines_is_an_option() -> None:
