@@ -102,7 +102,9 @@ _AFTERNOON = {word.lower() for word in _TABLES["afternoon"]}
 _HINT_WORDS = [*_TABLES["decades"], *_TABLES["noon"], *_TABLES["midnight"], *_TABLES["century"], "past"]
 _HINT = re.compile(rf"\d|{_any(_HINT_WORDS)}", re.IGNORECASE)
 _ERAS = {name: (era["first"], era["last"]) for era in _TABLES["eras"] for name in era["names"]}
-_ERA_YEAR = re.compile(rf"(?<![A-Za-z])({'|'.join(map(re.escape, _ERAS))})\s?(\d{{1,4}}|元)(?!\d)\s?年?", re.IGNORECASE)
+_ERA_YEAR = re.compile(rf"(?<![A-Za-z])({'|'.join(map(re.escape, _ERAS))})\s?(\d{{1,4}}|元|gannen)(?!\d)\s?年?", re.IGNORECASE)
+# In capitals; in small letters, it is a verb.
+_BUDDHIST_YEAR = re.compile(r"\b(?:BE|Buddhist (?:year|era))\s(2[3-6]\d\d)\b|\b(2[3-6]\d\d)\s(?:BE\b|B\.\s?E\.|Buddhist [Ee]ra)")
 _SPAN_PREFIX = re.compile(rf"\b(?:from|between|von|de|od)\s(?=[12]\d{{3}}\s?{_TO}\s?\d)", re.IGNORECASE)
 _ROMAN_CENTURY = re.compile(rf"\b([IVX]+)(?:th|e|\.)?(?=\s(?:{_any(_TABLES['century'])}))")
 _IDLE = re.compile(rf"(?:\W|(?<![^\W_])(?:{_any([*_TABLES['about'], *_TABLES['weekdays']])}))*", re.IGNORECASE)
@@ -128,7 +130,7 @@ def prepare_text(text: str) -> str:
     """Write ordinals of centuries, hours in words and years of eras as numbers, and restore spaces that were lost with markup."""
     text = normalize_text(text[:MAX_CHARACTERS])
     text = _SPAN_PREFIX.sub("", _ROMAN_CENTURY.sub(lambda match: ROMAN.get(match[1], match[1]), text))
-    text = _ERA_YEAR.sub(_write_era, text)
+    text = _ERA_YEAR.sub(_write_era, _BUDDHIST_YEAR.sub(lambda match: f"B.E. {match[1] or match[2]}", text))
     if not any(map(str.isdigit, text)):
         words = re.findall(r"[^\W\d_]+(?:['’.][^\W\d_]+)*\.?|[^\w\s]", text.lower().replace("-", " "))
         return " ".join(read_number_words(words, {}))
@@ -137,7 +139,7 @@ def prepare_text(text: str) -> str:
 
 def _write_era(match: re.Match[str]) -> str:
     first, last = _ERAS[match[1].lower()]
-    year = first - 1 + (1 if match[2] == "元" else int(match[2]))
+    year = first - 1 + (int(match[2]) if match[2].isdecimal() else 1)
     return f"{year}年" if first <= year <= last else match[0]
 
 

@@ -97,6 +97,8 @@ def _read_units() -> tuple[dict[str, Unit], dict[str, Unit]]:
             short = [f"{prefix}{symbol}"] + ([f"{prefix}l"] if symbol == "L" else [])
             long = [f"{prefix}{name}" for name in entry["names"] if len(name) > 3 and name.isascii()]
             _add_unit(symbols, names, prefixed, short if is_letter else [], [] if is_letter else long)
+    # Most who write so mean millilitres.
+    del symbols["ML"], symbols["Ml"]
     for kilo in ("kilo", "kilos", "kgs"):
         names[kilo] = symbols["kg"]
     return symbols, names
@@ -141,13 +143,19 @@ _MINUS_WORD = re.compile(r"\b(?:negative|minus)\s(?=[$€£]?\.?\d)", re.IGNOREC
 _SIGNED_ACCOUNTING = re.compile(rf"([$€£])\s?\(({_PLAIN_NUMBER})\)")
 _MIXED = [(re.compile(rf"\b(\d+) and (?:an?|1) {name}\b"), rf"\1{digits}") for name, digits in (("half", ".5"), ("quarter", ".25"))]
 _FOREIGN = {word: value for value, words in _TABLES["number_words"].items() for word in words}
-_ONES, _TENS = (
+_DIGIT_WORDS, _ONES, _TENS, _NUMBER_WORDS = (
     "|".join(sorted((word for word, value in _FOREIGN.items() if low <= value < high), key=len, reverse=True))
-    for low, high in ((2, 20), (20, 101))
+    for low, high in ((1, 10), (2, 20), (20, 100), (2, 101))
 )
 _FOREIGN_WORD = re.compile(
-    rf"(?<!\w)(?:({_ONES})(?:und|en|ën|a| )({_TENS})s?"
-    rf"|({_TENS})?(?:(?<=\w)(?: y | e | et | )|(?<!\w))({_ONES})|(?<!\w)({_TENS}))(?!\w)"
+    rf"(?<!\w)(?:({_DIGIT_WORDS})(?:und|en|ën|a| )({_TENS})s?"
+    rf"|({_TENS})(?: y | e | et | )?({_DIGIT_WORDS}|{_ONES})|({_NUMBER_WORDS}))(?!\w)"
+)
+# A number beside words that make it longer and are not read: cent 20, 3 100, 2 cents.
+_HUNDREDS = "|".join(_TABLES["hundreds"])
+_LONGER = re.compile(
+    rf"(?<!\w)(?:{_HUNDREDS}|{_alternatives(_TABLES['scales'])})(?: y| e| et)? \d"
+    rf"|\d(?: y| e| et| und| en| a)? (?:\d|(?:{_HUNDREDS})(?!\w))"
 )
 # Of France, as one word, which it is in Switzerland.
 _EIGHTY = re.compile(r"\bquatre vingts?\b")
@@ -194,6 +202,8 @@ _UNIT_PART = re.compile(
     re.IGNORECASE,
 )
 _UNIT_POWER = re.compile(r"(?:\s?\^\s?\{?)?(?P<power>[-−]?[1-4])\}?(?![\w.,]\d|\w)|(?P<squared> squared| cubed)")
+# Beside another mass, mg/kg is no number: 15 mg/kg is 15 mg of each kg.
+_RATIO = re.compile(r"/|\sper\s")
 # 5 a day, but 5 A.
 _ARTICLE = re.compile(r"[aIy]|A(?!\s?(?:[.,;)/·]|\Z))")
 _FEET = re.compile(r"(\d+)\s?['′’]\s?(?:(\d+(?:\.\d+)?)\s?(?:[\"″”]|''|’’))?(?!\w)")
@@ -246,7 +256,8 @@ def prepare_text(text: str) -> str:
         words = text.lower().replace("-", " ")
         if not text.isascii() and _HAN_NUMBER.search(words):
             return _HAN_NUMBER.sub(lambda match: str(_read_han(match[0])), words)
-        words = _FOREIGN_WORD.sub(_write_foreign, _EIGHTY.sub("huitante", words))
+        read = _FOREIGN_WORD.sub(_write_foreign, _EIGHTY.sub("huitante", words))
+        words = words if _LONGER.search(read) else read
         for pattern, replacement in _HALVES:
             words = pattern.sub(replacement, words)
         text = " ".join(read_number_words(_WORDS.findall(words)))
@@ -395,7 +406,7 @@ def _with_unit(text: str, quantity: Quantity) -> Quantity:
         return quantity._replace(kind="currency")
     if match := _read_unit(text, end):
         unit, end = match
-        if not unit.dimension:
+        if not unit.dimension and not _RATIO.search(unit.name):
             return quantity._replace(value=quantity.value * unit.factor, step=quantity.step * unit.factor, end=end)
         return quantity._replace(kind="unit", unit=unit, end=end)
     noun = _NOUN.match(text, end)

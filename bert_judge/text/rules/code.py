@@ -83,6 +83,9 @@ def decide_code(task: Task, reference: str, answer: str, *, is_whole: bool = Fal
         if not expected or not code.asks.search(task.question):
             continue
         actual = code.read(given_text) or (None if is_whole else code.find(answer))
+        if actual and code.name == "variant" and not (" " in expected and " " in actual):
+            # The gene of a variant may be left out: V600E of BRAF V600E.
+            expected, actual = expected.split()[-1], actual.split()[-1]
         is_same = expected == actual
         if actual and (is_same or code.name not in _MAY_MEAN_THE_SAME or _MAY_MEAN_THE_SAME[code.name](expected, actual)):
             return Decision(is_same, "code", f"{'same' if is_same else 'another'} {code.name}: {actual}, {expected}")

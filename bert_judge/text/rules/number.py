@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 from bert_judge.text.extraction import unwrap
 from bert_judge.text.latex import find_boxes
-from bert_judge.text.normalization import NUMBER_WORDS
+from bert_judge.text.normalization import NUMBER_WORDS, normalize_words, word_list
 from bert_judge.text.quantities import UNIT_SYMBOLS, Quantity, Unit, direction_of, find_quantities, is_quantity, prepare_text
 from bert_judge.text.reading import Task, view
 from bert_judge.text.rules.decision import Decision
-from bert_judge.text.rules.quantity_phrase import CALENDAR, asked_quantity, asked_units, lacks_words, unit_name, units_below
+from bert_judge.text.rules.quantity_phrase import CALENDAR, are_rivals, asked_quantity, asked_units, lacks_words, units_below
 
 # Currencies whose hundredth is a cent or a penny.
 _WITH_CENTS = frozenset({"USD", "EUR", "CAD", "AUD", "GBP"})
@@ -52,7 +52,7 @@ _ABOUT = re.compile(
 )
 # Kilobytes have 1000 or 1024 bytes.
 _BYTES = {Fraction(1024, 1000) ** exponent for exponent in range(-4, 5)}
-_PER = re.compile(r"\s?/\s?|\sper\s")
+_PER = re.compile(r"\s?/\s?(?!\d)|\sper\s")
 _FOOTNOTE = re.compile(r"[a-z]{3}\d{1,2}[.,]")
 _CAPITAL = re.compile(r"[A-Z][a-z]{2}")
 # A word of three letters or more that may be a number besides "one", or the tens of one: twenty-four.
@@ -63,6 +63,8 @@ _OUT_OF = re.compile(r"(\d[\d.,]*)\sout\sof\s(\d[\d.,]*)")
 # Characters of an answer around its only number.
 _MAX_SENTENCE = 200
 _MAX_REFERENCE = 60
+# Of a number.
+_MAX_NUMBER_WORDS = 5
 # 25 degrees may be degrees Celsius.
 _DEGREES = {(("angle", 1),), (("temperature", 1),)}
 # Units that a text may mean by its last letters beside one of the same kind.
@@ -118,7 +120,14 @@ def is_open(question: str, reference: str, answer: str) -> bool:
     if expected := read_range(reference):
         return bool(read_range(answer) or is_quantity(unwrap(answer))) and _decide_range(question, expected, answer) is None
     pair = _read_pair(question, reference, answer)
-    return pair is not None and _compare_pair(question, pair, answer) is None
+    return _may_be_number(reference, answer) if pair is None else _compare_pair(question, pair, answer) is None
+
+
+def _may_be_number(reference: str, answer: str) -> bool:
+    """Return whether a few words without a digit answer a question about a number: in words that are not read, "quinientos"."""
+    words = normalize_words(answer)
+    is_short = len(words) <= _MAX_NUMBER_WORDS and not any(map(str.isdigit, answer)) and not find_quantities(answer)
+    return is_short and read_reference(reference) is not None and word_list("negations").isdisjoint(words)
 
 
 def _read_pair(question: str, reference: str, answer: str) -> _Pair | None:
@@ -146,13 +155,23 @@ def _compare_pair(question: str, pair: _Pair, answer: str) -> tuple[str, bool] |
     direction = direction_of(answer) if pair.actual.value >= 0 else 0
     actual = _round_off(pair.actual) if _ABOUT.search(answer) else pair.actual
     equal = compare(question, expected, actual, direction)
-    if equal is None or pair.expected.kind != "currency" or pair.expected.unit or not (below := units_below(answer)):
-        return equal
-    # $3000 per year, of a question about a month.
+    if equal is None:
+        return None
     asked = asked_units(question)
+    below, is_repeated = units_below(answer, pair.actual.text)
+    if asked and is_repeated:
+        # 4 g four times a day, of a question about a day.
+        return None
+    if not below or _PER.search(pair.actual.text):
+        return equal
+    if pair.expected.unit and not pair.actual.unit and not below & units_below(pair.expected.text, pair.expected.text)[0]:
+        # 60 beats per second, of 60 bpm.
+        return None
+    # $3000 per year, of a question about a month.
     if not asked or asked & below:
         return equal
-    return (f"another unit: per {', '.join(sorted(below))}, not per {', '.join(sorted(asked))}", False) if equal[1] else None
+    is_other = equal[1] and are_rivals(asked, below)
+    return (f"another unit: per {', '.join(sorted(below))}, not per {', '.join(sorted(asked))}", False) if is_other else None
 
 
 def _take_asked_unit(question: str, expected: Quantity, actual: Quantity) -> Quantity | None:
@@ -161,7 +180,11 @@ def _take_asked_unit(question: str, expected: Quantity, actual: Quantity) -> Qua
     if asked is None or (asked.value == 1 and asked.currencies == actual.currencies and _dimension(asked) == _dimension(actual)):
         return expected
     if names_another_unit(asked, actual):
-        return None
+        # 40 hours, of hours per week.
+        amounts, _ = _amounts(asked, actual)
+        if amounts is None:
+            return None
+        asked = amounts[0]
     return expected._replace(
         value=expected.value * asked.value,
         step=expected.step * asked.value,
@@ -278,10 +301,14 @@ def compare(question: str, expected: Quantity, actual: Quantity, direction: int 
     expected, actual = _resolve_unit(expected, actual), _resolve_unit(actual, expected)
     if unit := names_another_unit(expected, actual):
         amounts, below = _amounts(expected, actual)
-        is_asked = below in asked_units(question)
-        if amounts is None or not is_asked:
-            # A question about a speed says nothing of its unit.
-            is_left_out = below in CALENDAR or (below and _ASKS_RATE.search(question))
+        asked_below = asked_units(question)
+        if amounts is None or not below <= asked_below:
+            # A question about a speed says nothing of its unit, and grams of a litre may be percent.
+            is_share = asked_below and {expected.kind, actual.kind} == {"unit", "percent"}
+            is_left_out = is_share or (below and (below <= CALENDAR or _ASKS_RATE.search(question)))
+            if amounts and are_rivals(asked_below, below):
+                # Per week, 14 g of 2 g a day may be right, and 2 g cannot.
+                is_left_out = _convert_to(*amounts).value != amounts[0].value
             return None if is_left_out else (f"another unit: {unit}", False)
         expected, actual = amounts
     if {expected.kind, actual.kind} == {"percent", "points"} and expected.value == actual.value:
@@ -302,14 +329,15 @@ def compare(question: str, expected: Quantity, actual: Quantity, direction: int 
     return None if None in results or _is_open(question, expected, actual, asked is not None) else ("another number", False)
 
 
-def _amounts(expected: Quantity, actual: Quantity) -> tuple[tuple[Quantity, Quantity] | None, str]:
-    """Return both quantities without the unit below the line that one has more, and that unit: 4 g and 4 g of "4 g per day"."""
+def _amounts(expected: Quantity, actual: Quantity) -> tuple[tuple[Quantity, Quantity] | None, frozenset[str]]:
+    """Return both quantities without the units below the line that one has more, and these: 4 g and 4 g of "4 g per day"."""
     for rate, other in ((actual, expected), (expected, actual)):
-        amount, *below = _PER.split(rate.text.replace("bps", "bit/s"))
-        quantity = is_quantity(amount) if len(below) == 1 else None
+        text = rate.text.replace("bps", "bit/s")
+        amount, *below = _PER.split(text)
+        quantity = is_quantity(amount) if below else None
         if quantity and not names_another_unit(other, quantity):
-            return ((other, quantity) if rate is actual else (quantity, other)), unit_name(below[0])
-    return None, ""
+            return ((other, quantity) if rate is actual else (quantity, other)), units_below(text, text)[0]
+    return None, frozenset()
 
 
 def _is_open(question: str, expected: Quantity, actual: Quantity, has_scale: bool) -> bool:
@@ -327,6 +355,8 @@ def _is_open(question: str, expected: Quantity, actual: Quantity, has_scale: boo
         or are_pairs
         or has_other_sign
         or ratio in (12, Fraction(1, 12))
+        # 5 mg/L of water are 5 ppm.
+        or (expected.kind == "unit" and actual.text.endswith(("ppm", "ppb")))
         or (_is_bytes(expected) and _is_bytes(actual) and _convert_to(expected, actual).value / expected.value in _BYTES)
     )
 
@@ -340,9 +370,13 @@ def is_year(quantity: Quantity) -> bool:
 
 
 def _resolve_unit(quantity: Quantity, counterpart: Quantity) -> Quantity:
-    """Read pounds as weight beside another weight, and C and F as degrees beside a temperature or each other."""
-    if counterpart.unit is None:
+    """Read pounds as weight beside another weight, C and F as degrees beside one or each other, and m/km as a number beside one."""
+    if counterpart.unit is None and (quantity.unit is None or quantity.unit.dimension):
         return quantity
+    if counterpart.unit is None:
+        assert quantity.unit is not None
+        number = _scale(quantity, quantity.unit.factor)._replace(kind="", unit=None)
+        return number if counterpart.kind == "percent" or counterpart.value == number.value else quantity
     for ending, unit in _HOMONYMS:
         is_same_kind = counterpart.unit.dimension == unit.dimension or f"°{counterpart.unit.name}" in {"°C", "°F"} - {unit.name}
         if is_same_kind and ending.search(quantity.text):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bert_judge.text.reading import Task
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.number import HEDGE, compare, is_year, read_range
-from bert_judge.text.rules.quantity_phrase import read_phrase
+from bert_judge.text.rules.quantity_phrase import read_phrase, spell
 from bert_judge.text.rules.wording import ASKS_WORDING, are_opposites
 
 _MAX_FREE_WORDS = 2
@@ -29,7 +29,7 @@ def decide_qualifier(task: Task, reference: str, answer: str) -> Decision | None
     if contrast := next(((one, two) for two in missing for one in extra if are_opposites(words[one], words[two])), None):
         return Decision(False, "qualifier", f"{words[contrast[0]]}, not {words[contrast[1]]}")
     equal = compare(task.question, expected.quantity, actual.quantity)
-    if equal is None or (HEDGE.search(answer) and not HEDGE.search(reference)):
+    if equal is None or (HEDGE.search(spell(answer)) and not HEDGE.search(reference)):
         return None
     reason, is_same = equal
     texts = f"{actual.quantity.text}, {expected.quantity.text}"

@@ -22,8 +22,15 @@ from bert_judge.text.reading import view
 from bert_judge.text.stemming import stem_words
 
 _MAX_CHARACTERS = 80
-# A unit below the line: per day, a litre of petrol, /min.
-_BELOW = re.compile(r"(?:(?<=[^\W\d_])/\s?|\b(?:per|an?|each|every|one)\s)([^\W\d_]+)", re.IGNORECASE)
+# A unit below the line: per day, a litre of petrol, /min; any word is one after "per": per dose.
+_BELOW = re.compile(
+    r"(?:(?<=[^\W_])/\s?|\b(?:(?P<per>per(?!\s(?:cent|se|mille?)\b))|an?|each|every|one)\s)([^\W\d_]+)", re.IGNORECASE
+)
+_ONE = re.compile(r"\A1(?!\S)\s?")
+# Behind an amount: per person per year, visitors a month.
+_BEHIND = re.compile(r"(?:\s[^\W\d_]+)??(?:(?:\s?/\s?|\s(?:per|an?|each|every)\s)[^\W\d_]+)+", re.IGNORECASE)
+_DURATIONS = ((("s", 1),), (("month", 1),))
+_TIMES = re.compile(r"\b\w+ times per\b")
 _QUESTION = re.compile(r"[^.?!]*\?")
 _SYMBOLS = {unit[:3]: symbol for symbol, unit in reversed(UNIT_SYMBOLS.items())}
 _UNIT_ASKED = re.compile(r"\b(?:how many|number of|in|measured in)\s(?!\d|an?\s)([^\d?.,;]{1,40})", re.IGNORECASE)
@@ -58,7 +65,7 @@ def read_phrase(text: str) -> QuantityPhrase | None:
     """Return the phrase of the first quantity of a short text."""
     if len(text) > _MAX_CHARACTERS or _SEVERAL.search(text):
         return None
-    text = _spell(text)
+    text = spell(text)
     quantities = find_quantities(text)
     if not quantities:
         return None
@@ -69,28 +76,43 @@ def read_phrase(text: str) -> QuantityPhrase | None:
     return QuantityPhrase(quantity, stems, dict(zip(stems, words, strict=True)))
 
 
-def _spell(text: str) -> str:
+@view
+def spell(text: str) -> str:
     """Write words beside a quantity in one spelling, before "a day" becomes "1 day"."""
     for pattern, replacement in SPELLINGS:
         text = pattern.sub(replacement, text)
     return prepare_text(text)
 
 
-@view
-def units_below(text: str) -> frozenset[str]:
-    """Return the symbols of the units that a text divides by: those of "$5 a month" and "daily"."""
-    return _find_below(_spell(text[:MAX_CHARACTERS]))
+def units_below(text: str, amount: str) -> tuple[frozenset[str], bool]:
+    """Return the units that a text divides an amount by, as in "$5 a month", and whether it names it for one of several times."""
+    _, _, behind = spell(text[:MAX_CHARACTERS]).partition(amount)
+    below = _BEHIND.match(behind)
+    return _find_below(amount + (below[0] if below else "")), bool(_TIMES.search(behind))
+
+
+def are_rivals(first: frozenset[str], second: frozenset[str]) -> bool:
+    """Return whether one amount cannot be divided by both: per day and per week, but per litre and per day."""
+    are_times = [{unit.dimension in _DURATIONS for name in names if (unit := find_unit(name))} for names in (first, second)]
+    return not first & second and bool(are_times[0] & are_times[1])
 
 
 @view
 def asked_units(question: str) -> frozenset[str]:
     """Return the symbols of the units by which the amount that is asked for is divided, as in "how much a month"; what the question
     tells besides, as in "he earns $160 a day", does not count."""
-    text = _spell(" ".join(_QUESTION.findall(question[:MAX_CHARACTERS])) or question[:MAX_CHARACTERS])
+    text = spell(" ".join(_QUESTION.findall(question[:MAX_CHARACTERS])) or question[:MAX_CHARACTERS])
     for quantity in reversed(find_quantities(text)):
-        behind = text[quantity.end :]
-        below = _BELOW.match(behind.lstrip())
-        text = f"{text[: quantity.start]} {behind.lstrip()[below.end() :] if below else behind}"
+        before, behind = text[: quantity.start].rstrip(), text[quantity.end :].lstrip()
+        if quantity.value == 1 and (quantity.unit or quantity.currencies):
+            # In 1 kg.
+            before = f"{before} {_ONE.sub('per ', quantity.text)}"
+        elif before.endswith("per"):
+            # Per 100 g, which is no unit by itself.
+            before = f"{before} amount"
+        elif below := _BELOW.match(behind):
+            behind = behind[below.end() :]
+        text = f"{before} {behind}"
     return _find_below(text)
 
 
@@ -103,12 +125,12 @@ def asked_quantity(question: str) -> Quantity | None:
 
 
 def _find_below(text: str) -> frozenset[str]:
-    return frozenset(unit_name(word) for word in _BELOW.findall(text) if find_unit(word))
+    return frozenset(_unit_name(word) for per, word in _BELOW.findall(text) if per or find_unit(word))
 
 
-def unit_name(word: str) -> str:
+def _unit_name(word: str) -> str:
     """Return the symbol of a unit, equal for all its names, or the word if it is none."""
-    unit = find_unit(word)
+    unit = find_unit("lb" if word.lower() in ("pound", "pounds") else word)
     return _SYMBOLS[unit[:3]] if unit else word
 
 

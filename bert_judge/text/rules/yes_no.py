@@ -63,6 +63,8 @@ def decide_yes_no(task: Task, reference: str, answer: str) -> Decision | None:
         return None
     if actual is None or (_NEGATIVE_QUESTION.match(task.question) and polarity_of_word(answer) is None):
         return None
+    if "doubt" in task.question and "doubt" in answer.lower():
+        return None
     return Decision(actual == expected, "yes_no", f"says {'yes' if actual else 'no'}")
 
 

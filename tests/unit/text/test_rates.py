@@ -4,7 +4,7 @@ import pytest
 
 from bert_judge.text.reading import Task
 from bert_judge.text.rules.number import decide_number, is_open
-from bert_judge.text.rules.quantity_phrase import asked_units
+from bert_judge.text.rules.quantity_phrase import asked_units, units_below
 
 
 @pytest.mark.parametrize(
@@ -72,6 +72,19 @@ def test_a_unit_below_the_line(question: str, reference: str, answer: str, is_sa
         ("How large is it?", "64 KB", "65,536 bytes"),
         ("How hot is it?", "1,100 to 1,200 °C", "~1150 °C"),
         ("How many dollars does he pay?", "5", "€5"),
+        # One amount of several, or below another line than the one that is asked for.
+        ("What is the maximum daily dose?", "4 g", "4 g twice a day"),
+        ("What is the dose per hour?", "5 mg", "120 mg per day"),
+        ("How many hours does she work per week?", "40 hours", "8 hours a day"),
+        ("What is the annual fee?", "$95", "$95 per transaction"),
+        ("How much does it cost per 100 g?", "$4", "$4 per kg"),
+        ("What is the heart rate?", "60 bpm", "60 beats per second"),
+        ("How much salt does a litre have?", "35 g", "3.5%"),
+        ("What is the volume?", "5 mL", "5 ML"),
+        # Numbers in words that are not read, or read in part.
+        ("Combien ?", "20", "cent vingt"),
+        ("¿Cuántos?", "500", "quinientos"),
+        ("¿Cuántos?", "11", "once"),
     ],
 )
 def test_what_may_be_the_same_is_open(question: str, reference: str, answer: str) -> None:
@@ -93,7 +106,26 @@ def test_two_quantities_of_equal_digits_are_two() -> None:
         ("Tom earns $160 a day. How much is he paid for every working hour?", set()),
         ("If he earns $160 a day, what is that per hour?", {"h"}),
         ("What is a dose?", set()),
+        ("What is the annual fee?", {"yr"}),
+        ("How much does one pound cost?", {"lb"}),
+        ("How much iron is in 1 kg?", {"kg"}),
+        ("What is the GDP per capita?", {"capita"}),
     ],
 )
 def test_units_that_a_question_divides_by(text: str, units: set[str]) -> None:
     assert asked_units(text) == units
+
+
+@pytest.mark.parametrize(
+    ("text", "amount", "units", "is_repeated"),
+    [
+        ("$240 per person per year", "$240", {"person", "yr"}, False),
+        ("1 million visitors a month", "1 million", {"mo"}, False),
+        ("60 km/h", "60 km/h", {"h"}, False),
+        ("4 g twice a day", "4 g", set(), True),
+        # Not of the amount.
+        ("70 minutes by running each day", "70 minutes", set(), False),
+    ],
+)
+def test_units_that_an_answer_divides_an_amount_by(text: str, amount: str, units: set[str], is_repeated: bool) -> None:
+    assert units_below(text, amount) == (units, is_repeated)
