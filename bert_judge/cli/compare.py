@@ -118,7 +118,7 @@ def compare(
         raise InputError(f"{output}: is written in the format of {file.name}; let its name end in {suffix}")
     disable_progress_bars()
     with tables.claim_output(output, file, force=force):
-        reference = judge_loading.find_judge(judge)
+        reference = judge_loading.find_cascade(judge)
         reader = _make_reader(answers, source, columns, reference.needs_references, conversation)
         groups, is_in_one_row, left_out = _read_groups(source, reader)
         loaded, work = reference.load(), work_folder(output)

@@ -30,7 +30,8 @@ Judges = Annotated[
         "-j",
         help="general (the judge in this package), folder of a judge, name of a trained judge in results/judges, judge of a "
         "configuration (FILE.yaml:NAME), checkpoint on the hub (owner/name), or rule: exact_match, contains, token_f1, "
-        "rouge_l_recall, rouge_l_f, math_verify; or general+FOLDER, a cascade. Repeatable. Default: general.",
+        "rouge_l_recall, rouge_l_f, math_verify; language model on a server (http://HOST/v1#MODEL, openai:MODEL); or a cascade: "
+        "general+FOLDER, general+SERVER. Repeatable. Default: general.",
     ),
 ]
 Threshold = Annotated[

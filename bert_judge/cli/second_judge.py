@@ -17,11 +17,10 @@ from bert_judge.labels.judge_loading import CascadeReference, JudgeReference, Na
 from bert_judge.labels.judging import parse_record
 from bert_judge.labels.score_file import CHUNK_ROWS, store_of, with_program
 from bert_judge.runtime.errors import InputError
-from bert_judge.runtime.logs import count_causes
 from bert_judge.tables.readers.rows import RowFile
 
 MAX_FAILURES = 3
-# A model with fewer checked answers has no corrected accuracy of its own.
+# A model of which the language model saw fewer, and not all, certain or uncertain answers has no corrected accuracy of its own.
 MIN_CHECKED = 10
 
 Price = Annotated[
@@ -181,7 +180,7 @@ def report_second_judge(judges: Sequence[NamedJudge], error_rate: float = 0.0) -
                 decided = int((~rows["certain"] & rows["second"].notna()).sum())
                 rest = f"; {uncertain - decided:,} uncertain verdicts of {first} stay" if uncertain > decided else ""
                 echo(f"{first} decided {len(rows) - uncertain:,} answers, {second} {decided:,}{rest}")
-                for reason, count in count_causes(rows["failure"].dropna())[:MAX_FAILURES]:
+                for reason, count in cascade.count_failures()[:MAX_FAILURES]:
                     echo(f"{second} gave no verdict on {count:,}: {reason}")
             if failed := int(rows["failure"].str.contains(MODEL_FAILED, na=False).sum()):
                 echo(f"failed requests to {second}: {failed:,}; repeat the call with --force, the other replies are stored")
@@ -203,7 +202,8 @@ def _report_check(rows: pd.DataFrame, first: str, second: str, error_rate: float
     by_model = rows.groupby("model", sort=True) if rows["model"].nunique() > 1 else ()
     for name, group in [("all", rows), *by_model]:
         seen = group["second"].notna()
-        is_enough = int((group["certain"] & seen).sum()) >= MIN_CHECKED
+        strata = [seen[group["certain"] == certain] for certain in (True, False)]
+        is_enough = all(stratum.all() or int(stratum.sum()) >= MIN_CHECKED for stratum in strata)
         corrected = correct_accuracy(group, error_rate) if is_enough else None
         value = "–" if corrected is None else f"{format_percent(corrected.value)} {format_interval(corrected.low, corrected.high)}"
         verdicts = group["second"].where(~group["certain"]).fillna((group["verdict"] == "correct").astype(float))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Annotated, Any, ClassVar, Literal, Self, Union
+from urllib.parse import urlsplit
 
 from pydantic import Field, model_validator
 
@@ -293,7 +294,7 @@ class OpenAIModel(Generated):
 
     @model_validator(mode="after")
     def _check_request(self) -> OpenAIModel:
-        if not re.fullmatch(r"https?://[^\s@]+", self.base_url):
+        if not re.fullmatch(r"https?://[^\s@/][^\s@]*", self.base_url) or not _is_address(self.base_url):
             raise ValueError("base_url needs http:// or https:// and an address without user and password")
         if not re.fullmatch(r"[A-Z_][A-Z0-9_]*", self.api_key_env):
             raise ValueError("api_key_env needs the name of an environment variable in capitals, never the key itself")
@@ -302,6 +303,15 @@ class OpenAIModel(Generated):
         if taken := sorted(set(self.extra) & SET_FIELDS):
             raise ValueError(f"extra: {taken[0]} is set by bert-judge; remove it from extra")
         return self
+
+
+def _is_address(url: str) -> bool:
+    """Return whether an address has a host, and a port if any."""
+    try:
+        parts = urlsplit(url)
+        return bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        return False
 
 
 # Models that can also be judges.

@@ -13,7 +13,8 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from bert_judge import tables
-from bert_judge.judges.prompted import BYTES_PER_TOKEN, FREE_REPLY_TOKENS
+from bert_judge.candidates.generators.protocol import BYTES_PER_TOKEN
+from bert_judge.judges.prompted import FREE_REPLY_TOKENS
 
 TOKENS = ["prompt_tokens", "completion_tokens"]
 # Assumptions about an LLM judge: tokens of its instructions.

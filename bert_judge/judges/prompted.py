@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from bert_judge.candidates.generators.protocol import Completion, Generator, Request
+from bert_judge.candidates.generators.protocol import Completion, Generator, Request, estimate_tokens
 from bert_judge.judges.protocol import Row, sum_known
 from bert_judge.tables import canonical
 from bert_judge.text.visible_text import strip_invisible, strip_reasoning
@@ -23,8 +23,8 @@ log = logging.getLogger(__name__)
 MODEL_FAILED = "the judge's model failed"
 PROBABILITY = "probability of the verdict"
 RETRY_SEPARATOR = "\n[asked again]\n"
-# For estimates: of English text, and of others in UTF-8 within a factor of two; tokens of a reply.
-BYTES_PER_TOKEN, CONSTRAINED_REPLY_TOKENS, FREE_REPLY_TOKENS = 4.0, 8, 120
+# For estimates.
+CONSTRAINED_REPLY_TOKENS, FREE_REPLY_TOKENS = 8, 120
 # How a verdict was found.
 VERDICT_LINE, VERDICT_JSON, BARE_VERDICT = "verdict line", "verdict in JSON", "bare verdict"
 # Why there is no verdict.
@@ -243,7 +243,7 @@ class PromptedJudge(ABC, Generic[Case]):
     def _plan(self, cases: Sequence[Case]) -> tuple[list[float], list[bool]]:
         """Return the estimated prompt tokens of each case, and whether it would be requested, because no reply is stored."""
         requests = [self._request(case, self._reply_formats()[0]) for case in cases]
-        tokens = [len(request.prompt.encode("utf-8", "surrogatepass")) / BYTES_PER_TOKEN for request in requests]
+        tokens = [estimate_tokens(request.prompt) for request in requests]
         find_missing = getattr(self.generator, "find_missing", lambda requests: [True] * len(requests))
         return tokens, find_missing(requests)
 

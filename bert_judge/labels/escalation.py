@@ -6,6 +6,7 @@ order they come, and a larger sample contains a smaller one.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from bert_judge.judges.cascade.escalation import combine, is_certain
-from bert_judge.judges.prompted import MODEL_FAILED
+from bert_judge.judges.prompted import MODEL_FAILED, RETRY_SEPARATOR
 from bert_judge.judges.protocol import Label, Row, invalid
 from bert_judge.labels.judge_loading import NamedCascade, NamedJudge
 from bert_judge.labels.judging import JudgeInput, LabelStore, judge_rows
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 # Rows that a server is asked about together; after a slice without any reply it is given up.
 SLICE_ROWS = 256
 NOT_ASKED = "not asked"
+# Of a reply without a verdict, in a message.
+REPLY_CHARACTERS = 60
 # Returns the store of a judge's labels on some rows.
 StoreOf = Callable[[str], LabelStore]
 
@@ -42,7 +45,7 @@ class RowRecord(NamedTuple):
     Attributes:
         score: of the first judge, NaN if it has none.
         second: 1 if the second judge's verdict is correct, 0 if incorrect, NaN if it has none or was not asked.
-        failure: why the second judge has none although it was asked.
+        failure: why the second judge has none although it was asked; `reply`: what it replied then, if anything.
     """
 
     model: str
@@ -52,6 +55,7 @@ class RowRecord(NamedTuple):
     verdict: str
     second: float = np.nan
     failure: str | None = None
+    reply: str | None = None
 
 
 @dataclass(frozen=True)
@@ -79,11 +83,24 @@ class Escalation(NamedCascade):
 
         return pd.DataFrame(self.records, columns=RowRecord._fields)
 
+    def count_failures(self) -> list[tuple[str, int]]:
+        """Return why the language model gave no verdict, with its first reply, and on how many rows; the most frequent reason
+        first."""
+        replies = {record.failure: record.reply for record in reversed(self.records) if record.failure and record.reply}
+        causes = count_causes(record.failure for record in self.records if record.failure)
+        return [
+            (f"{reason} ({textwrap.shorten(replies[reason], REPLY_CHARACTERS, placeholder=' …')!r})", count)
+            if reason in replies
+            else (reason, count)
+            for reason, count in causes
+        ]
+
     def check_verdicts(self) -> None:
         """Raise an `InputError` if the language model was asked, and gave no verdict on any row."""
-        failures = [record.failure for record in self.records if record.failure]
+        failures = self.count_failures()
         if failures and all(np.isnan(record.second) for record in self.records):
-            where = f"{self.served.name} gave no verdict on any of {len(failures):,} answers: {count_causes(failures)[0][0]}"
+            total = sum(count for _, count in failures)
+            where = f"{self.served.name} gave no verdict on any of {total:,} answers: {failures[0][0]}"
             raise InputError(f"{where}; nothing was written; check the server and repeat the call")
 
 
@@ -126,6 +143,8 @@ def judge_inputs(
             labels[row.position] = combine(row.label, answer, member.name) if answer else row.label
     judged = [(row, is_certain(row.label, cascade.confidences[-1])) for row in _judged(inputs, labels)]
     asked = [row for row, certain in judged if draw_number(row.row) < cascade.bounds[certain]]
+    # In random order, so that the rows of a chunk that are answered before a server fails or a budget ends are a random sample.
+    asked.sort(key=lambda row: draw_number(row.row))
     replies = _ask(cascade.served, [row.row for row in asked], on_progress)
     seconds = {row.position: reply for row, reply in zip(asked, replies, strict=True)}
     for row, certain in judged:
@@ -171,8 +190,9 @@ def _record(row: Row, label: Label, second: Label | None, *, certain: bool) -> R
     record = RowRecord(row.model, row.question, certain, score, label.verdict)
     if second is None:
         return record
-    is_invalid = second.verdict == "invalid"
-    return record._replace(failure=second.reason) if is_invalid else record._replace(second=float(second.verdict == "correct"))
+    if second.verdict != "invalid":
+        return record._replace(second=float(second.verdict == "correct"))
+    return record._replace(failure=second.reason, reply=(second.raw or "").partition(RETRY_SEPARATOR)[0].strip())
 
 
 # --- before the server is asked ---

@@ -196,7 +196,9 @@ def find_cascade(name: str, results: Path = RESULTS) -> JudgeReference:
     """Find a judge, or a cascade of judges whose names are joined by `+`; raises like `find_judge`."""
     names = _split_cascade(name)
     if len(names) == 1 or Path(name).expanduser().exists():
-        return find_judge(name, results=results)
+        return find_judge(name if Path(name).expanduser().exists() else names[0], results=results)
+    if not all(names):
+        raise InputError(f"--judge {name}: a name is missing before or after a +; give two judges, such as general+FOLDER")
     members = [find_judge(member, results=results) for member in names]
     if pairs := [member.name for member in members if member.kind.compares_pairs]:
         raise InputError(f"--judge {name}: {pairs[0]} is a judge of two answers, which cannot be part of a cascade")
@@ -206,8 +208,8 @@ def find_cascade(name: str, results: Path = RESULTS) -> JudgeReference:
 
 def _split_cascade(name: str) -> list[str]:
     """Return the names joined by `+`; the address of a server, which may contain one, comes last."""
-    first, plus, rest = name.partition("+")
-    return [name] if is_server_name(name) or not plus else [first, *_split_cascade(rest)]
+    first, plus, rest = name.strip().partition("+")
+    return [name.strip()] if is_server_name(name.strip()) or not plus else [first.strip(), *_split_cascade(rest)]
 
 
 def find_judges(names: Sequence[str], threshold: float | None = None, policy: str | None = None) -> list[JudgeReference]:
@@ -284,11 +286,11 @@ def find_judge(
         return _of_folder(folder, folder.resolve().name, **about)
     if "," in name:
         raise InputError(f"--judge {name}: one judge per option: {' '.join(f'--judge {one.strip()}' for one in name.split(','))}")
-    if name.count("/") != 1 or name.startswith((".", "/", "~")):
+    if name.count("/") != 1 or ":" in name or name.startswith((".", "/", "~")):
         known_names = [*configured, GENERAL, *RULES, *trained_judges(results / "judges")]
         raise InputError(
-            f"--judge {name}: no such folder, rule, judge of a configuration (FILE.yaml:NAME) or hub checkpoint (owner/name); "
-            + suggest(name, known_names)
+            f"--judge {name}: no such folder, rule, judge of a configuration (FILE.yaml:NAME), hub checkpoint (owner/name) or "
+            f"server (http://HOST/v1#MODEL, openai:MODEL); {suggest(name, known_names)}"
         )
     # Imported lazily: local judges do not need the hub's client.
     from bert_judge.assets import hub

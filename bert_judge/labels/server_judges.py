@@ -11,7 +11,7 @@ from bert_judge.runtime.logs import log_once
 log = logging.getLogger(__name__)
 
 OPENAI = "openai:"
-_NAME = re.compile(r"(?P<url>https?:/+[^#\s]+)(?:#(?P<model>.*))?")
+_NAME = re.compile(r"(?P<scheme>https?):/{1,2}(?P<address>[^#\s/][^#\s]*)(?:#(?P<model>.*))?", re.IGNORECASE)
 
 
 def is_server_name(name: str) -> bool:
@@ -38,7 +38,9 @@ def find_server_block(name: str) -> tuple[str, Mapping[str, Any]]:
         # Newer models of OpenAI reject `max_tokens`; its older ones know both.
         model |= {"model": name.removeprefix(OPENAI), "max_tokens_field": "max_completion_tokens"}
     elif match := _NAME.fullmatch(name):
-        model |= {"model": match["model"] or "", "base_url": re.sub(r":/+", "://", match["url"], count=1)}
+        model |= {"model": match["model"] or "", "base_url": f"{match['scheme'].lower()}://{match['address']}"}
+    if name == OPENAI:
+        raise InputError(f"--judge {name}: add the name of a model, such as openai:gpt-4o-mini")
     try:
         block = OpenAIModel.model_validate(model)
     except ValueError:

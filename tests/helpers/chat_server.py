@@ -40,6 +40,7 @@ class ChatServer(ThreadingHTTPServer):
         verdict: prompt → word that the model wants to reply; with it, a server restricts replies by the fields in `honours` only,
             and rejects those in `rejects`.
         model: name of the model that replies; None: a snapshot of the one in the request.
+        usage: tokens of a reply; None: not reported, nor those of the prompt.
         context: reject a greater `max_tokens`, as vLLM 0.32 does.
     """
 
@@ -66,6 +67,7 @@ class ChatServer(ThreadingHTTPServer):
         self.rejects: set[str] = set()
         self.model: str | None = None
         self.context: int | None = None
+        self.usage: dict[str, int] | None = {"completion_tokens": 5, "total_tokens": 6}
         self.lock = threading.Lock()
 
     @property
@@ -164,7 +166,7 @@ class Handler(BaseHTTPRequestHandler):
             "created": 1,
             "model": self.server.model or f"{body['model']}-2026",
             "choices": [choice],
-            "usage": {"prompt_tokens": len(prompt.split()), "completion_tokens": 5, "total_tokens": 6},
+            "usage": self.server.usage and {"prompt_tokens": len(prompt.split()), **self.server.usage},
         }
 
     def fail(self, how: str) -> None:

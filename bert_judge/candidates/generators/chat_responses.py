@@ -13,6 +13,7 @@ Order of reading, for every server:
 """
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -88,16 +89,23 @@ def describe_malformed(response: Any, error: Exception) -> str:
 
 
 def _merge_tokens(step: Mapping[str, Any]) -> dict[str, float]:
-    """Return text → log-probability of the likely tokens and of the generated one.
+    """Return text → log-probability of the likely tokens and of the generated one; empty if the server does not list any.
 
     Probabilities of tokens with the same text add up: a tokenizer may have a word with and without a space before it, and show both
     without. The generated token is not among the likely ones where the server restricts the reply and reports the probabilities of
     the unrestricted model (llama.cpp 11549).
     """
     merged: dict[str, float] = {}
-    for top in step["top_logprobs"]:
-        merged[top["token"]] = float(np.logaddexp(merged.get(top["token"], -np.inf), top["logprob"]))
-    return {step["token"]: step["logprob"], **merged} if "logprob" in step else merged
+    for top in step.get("top_logprobs") or ():
+        if _is_number(top.get("logprob")):
+            merged[top["token"]] = float(np.logaddexp(merged.get(top["token"], -np.inf), top["logprob"]))
+    # Alone, the generated token would have all of the probability.
+    return {step["token"]: step["logprob"], **merged} if merged and _is_number(step.get("logprob")) else merged
+
+
+def _is_number(value: object) -> bool:
+    """Return whether a log-probability is one; the verdict of a reply does not depend on it."""
+    return isinstance(value, int | float) and not math.isnan(value)
 
 
 def _unwrap_json(text: str, choices: Sequence[str]) -> str:

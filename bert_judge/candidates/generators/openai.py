@@ -23,7 +23,13 @@ from openai import APIConnectionError, APIError, APIStatusError, APITimeoutError
 
 from bert_judge.candidates.generators.chat_responses import MalformedResponseError, parse_response
 from bert_judge.candidates.generators.model_names import is_alias, short_model_name
-from bert_judge.candidates.generators.protocol import MAX_REASON_LENGTH, Completion, Request, error_completion
+from bert_judge.candidates.generators.protocol import (
+    MAX_REASON_LENGTH,
+    Completion,
+    Request,
+    error_completion,
+    estimate_tokens,
+)
 from bert_judge.candidates.generators.server_features import (
     AUTO,
     CONSTRAINTS,
@@ -53,7 +59,7 @@ class OpenAIGenerator:
     If as many consecutive rows fail as there are connections, the others are not sent; each call of `generate` tries again.
 
     Raises:
-        InputError: the server needs a key, and the environment has none.
+        InputError: see `read_key`.
     """
 
     # Path of the endpoint, relative to `base_url`.
@@ -62,9 +68,7 @@ class OpenAIGenerator:
     def __init__(self, name: str, settings: Mapping[str, Any]) -> None:
         self.name, self.settings = name, settings
         self.revisions: dict[str, str] = {}
-        self.key = os.environ.get(settings["api_key_env"], "").strip()
-        if not self.key and settings["base_url"].startswith(OFFICIAL_URL):
-            raise InputError(f"models.{name}.api_key_env: the environment variable {settings['api_key_env']} is not set; set it")
+        self.key = read_key(settings["base_url"], settings["api_key_env"], f"models.{name}.api_key_env")
         self.client = OpenAI(
             # The client rejects an empty key; a server without authentication ignores it.
             api_key=self.key or "none",
@@ -74,7 +78,7 @@ class OpenAIGenerator:
             # Retries count as requests too.
             http_client=DefaultHttpxClient(event_hooks={"request": [self._wait_for_turn]}),
         )
-        self.tokens_used, self.cost, self.next_start, self.lock = 0, 0.0, 0.0, threading.Lock()
+        self.tokens_used, self.cost, self.next_start, self.lock = 0.0, 0.0, 0.0, threading.Lock()
         # Called with every completion as it arrives, in the thread of its request.
         self.on_completion: Callable[[Request, Completion], None] = lambda request, completion: None
         configured = settings["structured_output"]
@@ -108,7 +112,8 @@ class OpenAIGenerator:
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
         if budget := self._spent_budget():
-            log.warning("%s: the budget of %s is spent; raise budget_%s for the rest", self.name, *budget)
+            key = "budget_cost (--max-cost)" if budget[1] == "cost" else "budget_tokens"
+            log.warning("%s: the budget of %s is spent; raise %s for the rest", self.name, budget[0], key)
         for reason, count in count_causes(str(completion.reason) for completion in completions if completion.status == "error"):
             log.info("%s: %d of %d requests failed: %s", self.name, count, len(completions), reason)
         return completions
@@ -200,7 +205,10 @@ class OpenAIGenerator:
                 raise
             self.limits_choices = False
             completion = self._post(self._request_body(request), request)
-        prompt_tokens, completion_tokens = completion.prompt_tokens or 0, completion.completion_tokens or 0
+        # A server that does not report tokens must not spend more than the budget.
+        written = (completion.reasoning or "") + completion.text
+        prompt_tokens = estimate_tokens(request.prompt) if completion.prompt_tokens is None else completion.prompt_tokens
+        completion_tokens = estimate_tokens(written) if completion.completion_tokens is None else completion.completion_tokens
         price = self.settings["price"] or {"prompt": 0.0, "completion": 0.0}
         with self.lock:
             self.tokens_used += prompt_tokens + completion_tokens
@@ -304,9 +312,9 @@ def advise(error: Exception, address: str) -> str:
 
     The client waits for up to the two minutes that Retry-After asks for, and does not retry after a longer time (openai 3.54).
     """
-    if not isinstance(error, APIStatusError) or (error.status_code < 500 and error.status_code != 429):
+    if not isinstance(error, APIStatusError) or (error.status_code < 500 and error.status_code not in (402, 429)):
         return f"check {address} and the server"
-    if error.code == "insufficient_quota":
+    if error.status_code == 402 or error.code == "insufficient_quota":
         return "the quota of the key is spent: check plan and billing"
     if error.status_code == 429:
         header = error.response.headers.get("retry-after", "")
@@ -315,15 +323,33 @@ def advise(error: Exception, address: str) -> str:
     return "the server has failed: see its log, and repeat the call when it responds"
 
 
+def read_key(base_url: str, api_key_env: str, where: str = "") -> str:
+    """Return the key of a server from the environment; empty for a server that may need none.
+
+    Args:
+        where: begins a message; by default the address.
+
+    Raises:
+        InputError: OpenAI's server needs one, or it cannot be part of a request.
+    """
+    key = os.environ.get(api_key_env, "").strip()
+    if not key and base_url.startswith(OFFICIAL_URL):
+        raise InputError(f"{where or base_url}: the environment variable {api_key_env} is not set; set it to the key")
+    # The client's own message would quote the key.
+    if not (key.isascii() and key.isprintable()):
+        raise InputError(
+            f"{where or base_url}: the environment variable {api_key_env} has characters that no key has; set it to the key"
+        )
+    return key
+
+
 def list_models(base_url: str, api_key_env: str, timeout: float = 20.0) -> list[str] | None:
     """Return the names of the models of a server; None if it has no list of them.
 
     Raises:
-        InputError: it does not respond, or rejects the key.
+        InputError: it does not respond, or rejects the key; see also `read_key`.
     """
-    key = os.environ.get(api_key_env, "").strip()
-    if not key and base_url.startswith(OFFICIAL_URL):
-        raise InputError(f"{base_url}: the environment variable {api_key_env} is not set; set it to the key")
+    key = read_key(base_url, api_key_env)
     client = OpenAI(api_key=key or "none", base_url=base_url, timeout=timeout, max_retries=2)
     try:
         text = client.get("/models", cast_to=str)
@@ -352,6 +378,8 @@ def find_model(base_url: str, api_key_env: str, name: str) -> str:
         if name:
             return name
         raise InputError(f"{base_url}: has no list of models; check the address, which often ends in /v1, or add #NAME")
+    if not models:
+        raise InputError(f"{base_url}: has no model; load one on the server")
     if not name and len(models) != 1:
         raise InputError(f"{base_url}: has {len(models)} models; add #NAME: {', '.join(models[:10])}")
     # llama.cpp calls a model by the path of its file, and answers whatever the name in a request is.

@@ -65,6 +65,14 @@ def error_completion(reason: object, prompt_tokens: int | None = None) -> Comple
     return Completion("", "error", prompt_tokens=prompt_tokens, reason=" ".join(str(reason).split())[:MAX_REASON_LENGTH])
 
 
+# Of English text, and of others in UTF-8 within a factor of two.
+BYTES_PER_TOKEN = 4.0
+
+
+def estimate_tokens(text: str) -> float:
+    return len(text.encode("utf-8", "surrogatepass")) / BYTES_PER_TOKEN
+
+
 class Generator(Protocol):
     """A language model, loaded once."""
 

@@ -98,7 +98,8 @@ class LLMJudge(PromptedJudge[RowCase]):
         finished = is_choice or completion.status != "truncated"
         parsed = verdicts.parse(completion.text, (case.candidate.code,), case.candidate.text, finished)
         if parsed.verdict is None:
-            return Reading(parsed.reason, retry=True)
+            # A server may say why it stopped: a content filter, for example.
+            return Reading(f"{parsed.reason}: {completion.reason}" if completion.reason else parsed.reason, retry=True)
         probabilities = completion.choice_probabilities if choices else None
         # The probabilities of a word inside a sentence ("not correct") mean something else.
         if probabilities and (is_choice or max(probabilities, key=probabilities.__getitem__) == parsed.verdict):

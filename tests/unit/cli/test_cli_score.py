@@ -369,13 +369,13 @@ def test_a_judge_is_named_by_its_folder_and_nothing_is_left_in_that(tmp_path: Pa
     [
         (
             ["nothing"],
-            "--judge nothing: no such folder, rule, judge of a configuration (FILE.yaml:NAME) or hub checkpoint (owner/name); "
-            "choose one of: general, exact_match, contains",
+            "--judge nothing: no such folder, rule, judge of a configuration (FILE.yaml:NAME), hub checkpoint (owner/name) or "
+            "server (http://HOST/v1#MODEL, openai:MODEL); choose one of: general, exact_match, contains",
         ),
         (
             ["conains"],
-            "--judge conains: no such folder, rule, judge of a configuration (FILE.yaml:NAME) or hub checkpoint (owner/name); "
-            "did you mean 'contains'?",
+            "--judge conains: no such folder, rule, judge of a configuration (FILE.yaml:NAME), hub checkpoint (owner/name) or "
+            "server (http://HOST/v1#MODEL, openai:MODEL); did you mean 'contains'?",
         ),
         (["./none"], "--judge ./none: no such folder"),
         (["contains", "contains"], "--judge: two judges are called 'contains'"),

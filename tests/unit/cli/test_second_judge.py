@@ -225,6 +225,8 @@ def test_no_verdict_at_all_is_an_error(server: ChatServer) -> None:
     server.verdict, server.honours = (lambda prompt: "hello"), set()
     result = run("--judge", f"general+{server.url}#m")
     assert result.exit_code == 1 and "m gave no verdict on any of 6 answers: no verdict in the judge's reply" in result.output
+    # The reply shows what is wrong with the model.
+    assert "('hello'); nothing was written" in " ".join(result.output.split())
 
 
 @pytest.mark.parametrize("spoiled", [6, 2])
@@ -359,6 +361,7 @@ def test_a_server_that_dies_leaves_the_first_verdicts(server: ChatServer) -> Non
     [
         ("#other", {}, "does not serve 'other'; choose one of: m"),
         ("", {"models": ["a", "b"]}, "has 2 models; add #NAME: a, b"),
+        ("", {"models": []}, "has no model; load one on the server"),
         ("", {"models": None}, "has no list of models; check the address, which often ends in /v1, or add #NAME"),
         ("#m", {"refuse": "401"}, "rejects the key (401); check the environment variable OPENAI_API_KEY"),
         ("#m", {"models": None, "refuse": "404"}, "does not serve 'm' (404); check the model and base_url"),
@@ -408,6 +411,56 @@ def test_nobody_listens() -> None:
     assert "http://127.0.0.1:9/v1: no connection: " in result.output
 
 
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("general+http://[::1/v1", "--judge http://[::1/v1: not the address of a server, such as http://localhost:8080/v1#MODEL"),
+        ("general+http://127.0.0.1:99999/v1", "--judge http://127.0.0.1:99999/v1: not the address of a server"),
+        ("general+http:///v1", "--judge http:///v1: no such folder, rule, judge of a configuration (FILE.yaml:NAME)"),
+        ("general+ftp://127.0.0.1/v1", "or server (http://HOST/v1#MODEL, openai:MODEL)"),
+        ("general+127.0.0.1:8080/v1", "or server (http://HOST/v1#MODEL, openai:MODEL)"),
+        ("general+openai", "or server (http://HOST/v1#MODEL, openai:MODEL)"),
+        ("general+openai:", "--judge openai:: add the name of a model, such as openai:gpt-4o-mini"),
+        ("general+", "--judge general+: a name is missing before or after a +"),
+        ("general++http://127.0.0.1:9/v1", "a name is missing before or after a +"),
+    ],
+)
+def test_a_misspelled_server(name: str, problem: str) -> None:
+    write_answers(4, unsure=2)
+    result = run("--judge", name)
+    assert result.exit_code == 1 and result.output.count("error: ") == 1 and problem in result.output
+    assert not Path("answers.scored.jsonl").exists()
+
+
+def test_names_of_a_server_with_spaces_and_capitals(server: ChatServer) -> None:
+    for name in (f"general + {server.url}", f" general+{server.url.replace('http', 'HTTP')} ", f"{server.url}#m "):
+        [judge] = judge_loading.find_judges([name])
+        assert judge.name == ("m" if name.startswith("http") else "general+m")
+
+
+@pytest.mark.parametrize("key", ["ключ", "sk-one\nsk-two"])
+def test_a_key_that_cannot_be_sent(server: ChatServer, monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    with pytest.raises(InputError, match="OPENAI_API_KEY has characters that no key has; set it to the key") as caught:
+        judge_loading.find_judges([f"general+{server.url}"])
+    assert "sk-" not in str(caught.value) and not server.keys
+
+
+def test_a_check_of_a_model_whose_answers_were_all_seen(server: ChatServer) -> None:
+    """All answers of m1 are uncertain, so the second judge saw them all, although none is part of the check."""
+    rows = [SURE[0]] * 30 + [UNSURE] * 12
+    texts = [[text.format(n=n, m=2 * n) for text in row] for n, row in enumerate(rows)]
+    lines = [
+        json.dumps({"question": q, "reference": r, "answer": a, "model": f"m{n >= 30:d}"}) for n, (q, r, a) in enumerate(texts)
+    ]
+    Path("answers.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+    judge = ("--judge", f"general+{server.url}#m", "--check", "15", "--force")
+    # Three of 12 are too few, of all answers too.
+    output = run(*judge, "--max-rows", "18").output
+    assert all(re.search(rf"│ {name} +│ +{count} │.*│ +– │", output) for name, count in (("all", "42 │ +18"), ("m1", "12 │ +3")))
+    assert re.search(r"│ m1 +│ +12 │ +12 │ +100.0 │ +100.0 \[", run(*judge).output)
+
+
 def test_a_missing_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(InputError, match="the environment variable OPENAI_API_KEY is not set; set it to the key"):
@@ -451,3 +504,15 @@ def test_it_is_served(server: ChatServer) -> None:
     assert (sure["verdict"], unsure["verdict"], len(prompts(server))) == ("correct", "correct", 1)
     # Replies to clients are not stored.
     assert not Path("results").exists()
+
+
+def test_a_compared_file(server: ChatServer) -> None:
+    """Two answers to each question; the server decides the uncertain ones."""
+    rows = [("Why does it rust?", "iron reacts with oxygen and water", answer) for answer in ("moist air attacks it", "it is old")]
+    lines = [json.dumps(dict(zip(("question", "reference", "answer"), row, strict=True))) for row in rows]
+    Path("answers.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+    server.verdict = lambda prompt: "correct" if "moist" in prompt else "incorrect"
+    result = CliRunner().invoke(app, ["compare", "answers.jsonl", "--judge", f"general+{server.url}#m"])
+    assert result.exit_code == 0, result.output
+    ranks = [json.loads(line)["rank"] for line in Path("answers.compared.jsonl").read_text("utf-8").splitlines()]
+    assert ranks == [1, 2] and len(prompts(server)) == 2

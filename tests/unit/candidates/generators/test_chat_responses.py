@@ -31,6 +31,26 @@ def test_equal_token_texts_add_up() -> None:
     assert completion.choice_probabilities == pytest.approx({"correct": 0.9046, "incorrect": 0.0954}, abs=1e-4)
 
 
+@pytest.mark.parametrize(
+    "logprobs",
+    [
+        {"content": [{"token": "correct", "logprob": -0.3}]},
+        {"content": [{"token": "correct", "logprob": -0.3, "top_logprobs": None}]},
+        # The other verdict may have the rest of the probability.
+        {"content": [{"token": "correct", "logprob": -0.3, "top_logprobs": []}]},
+        {"content": [{"token": "correct", "logprob": None, "top_logprobs": [{"token": "correct", "logprob": None}]}]},
+        {"content": [{"token": "correct", "logprob": "-0.3", "top_logprobs": [{"token": "correct", "logprob": "-0.3"}]}]},
+        {"content": [step("correct", float("nan"), ("correct", float("nan")))]},
+        {"content": []},
+        {"tokens": ["correct"], "token_logprobs": [-0.3]},
+    ],
+)
+def test_a_verdict_without_usable_probabilities(logprobs: dict[str, Any]) -> None:
+    """Constructed; the reply that was paid for has a verdict."""
+    completion = parse_response(response({"content": "correct"}, logprobs=logprobs), "</think>", CHOICES)
+    assert (completion.text, completion.status, completion.choice_probabilities) == ("correct", "ok", None)
+
+
 def test_a_word_that_an_unrestricted_model_would_not_have_said() -> None:
     """Recorded from llama.cpp 11549 with SmolLM2-135M and a grammar, the likely tokens cut to ten: `correct` is not among them."""
     likely = [("The", -2.33), ("Your", -2.89), ("I", -2.91), ("Correct", -3.0), ("You", -3.13), ("-", -3.5), ("No", -3.58)]

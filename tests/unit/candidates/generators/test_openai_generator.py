@@ -203,6 +203,15 @@ def test_token_budget(server: ChatServer, caplog: pytest.LogCaptureFixture) -> N
     assert "the budget of 18 tokens is spent; raise budget_tokens" in caplog.text
 
 
+def test_budget_of_a_server_that_reports_no_tokens(server: ChatServer) -> None:
+    """Tokens are estimated: ten of each prompt of 40 characters, two of each reply of eight, at 1 per token."""
+    server.reply, server.usage = {"message": {"content": "violet.."}}, None
+    price = {"prompt": 1e6, "completion": 1e6}
+    answers = ask(server, *(f"{n:040}" for n in range(10)), concurrency=1, price=price, budget_cost=30.0)
+    assert [answer.status for answer in answers] == ["ok"] * 3 + ["error"] * 7
+    assert all(answer.prompt_tokens is None for answer in answers)
+
+
 @pytest.mark.parametrize(
     ("message", "choice", "expected"),
     [

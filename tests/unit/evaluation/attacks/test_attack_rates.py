@@ -206,8 +206,8 @@ def test_command_attacks_a_trained_judge(task: Path, tmp_path: Path, monkeypatch
         (
             "nobody",
             None,
-            "error: --judge nobody: no such folder, rule, judge of a configuration (FILE.yaml:NAME) or hub checkpoint "
-            "(owner/name); choose one of: both, ",
+            "error: --judge nobody: no such folder, rule, judge of a configuration (FILE.yaml:NAME), hub checkpoint "
+            "(owner/name) or server (http://HOST/v1#MODEL, openai:MODEL); choose one of: both, ",
         ),
         ("demo_judge", None, "error: results/judges/demo_judge/judge.json: no such file; make it with bert-judge run CONFIG"),
         (

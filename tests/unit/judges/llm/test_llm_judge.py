@@ -105,6 +105,13 @@ def judged(
             f"{prompted.TRUNCATED}; asked again: {prompted.BARE_VERDICT}",
         ),
         (False, [says("", "error")], "invalid", None, MODEL_FAILED),
+        (
+            False,
+            [says("", "empty", reason="stopped by the server: content_filter"), says("", "empty")],
+            "invalid",
+            None,
+            f"{prompted.EMPTY_REPLY}: stopped by the server: content_filter; asked again: {prompted.EMPTY_REPLY}",
+        ),
     ],
 )
 def test_labels_of_replies(reasoning: bool, said: list[Completion], verdict: str, score: float | None, reason: str) -> None:
