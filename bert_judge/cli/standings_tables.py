@@ -13,7 +13,7 @@ from rich.table import Table
 
 from bert_judge import tables
 from bert_judge.cli.terminal import console, format_interval, format_number, format_percent, log
-from bert_judge.cli.uncertainty import describe_ranges, format_range, needs_ranges
+from bert_judge.cli.uncertainty import CLOSE, describe_ranges, format_range, needs_ranges
 from bert_judge.report.format import leading_judge, models_by_judge, pivot_models
 from bert_judge.runtime.errors import InputError, suggest
 from bert_judge.text.answer_kinds import answer_kind
@@ -72,7 +72,7 @@ def _describe_ranges(standings: pd.DataFrame) -> list[str]:
     return [
         *(f"{judge}: up to {1 - share:.0%} of the verdicts on a model are uncertain" for judge, share in judges.items()),
         'the ends of a range, "LOW to HIGH", count uncertain verdicts as incorrect and as correct; '
-        "models whose ranges overlap are not called different. To narrow a range: an audit with labels of people, a judge that is "
+        f"models whose ranges {CLOSE} are not called different. To narrow a range: an audit with labels of people, a judge that is "
         "recalibrated with 20 labels, or a cascade with a language model",
     ]
 

@@ -13,11 +13,12 @@ from bert_judge.cli.terminal import format_percent
 from bert_judge.judges.registry import read_card
 from bert_judge.labels.judge_loading import NamedJudge
 from bert_judge.labels.score_file import Tally
-from bert_judge.statistics.accuracy_range import AccuracyRange, open_pairs
+from bert_judge.statistics.accuracy_range import MIN_GAP, AccuracyRange, open_pairs
 from bert_judge.text.answer_kinds import KINDS
 
 # Pairs of models, and groups of answers, that a warning names.
 MAX_NAMES = 10
+CLOSE = f"overlap or are within {100 * MIN_GAP:g} points"
 
 
 def format_range(of_accuracy: AccuracyRange) -> str:
@@ -29,6 +30,10 @@ def format_range(of_accuracy: AccuracyRange) -> str:
 
 def needs_ranges(ranges: Mapping[str, AccuracyRange]) -> bool:
     """Return whether the accuracies of models mislead without their ranges: one is wide, or an order is open."""
+    return any(of_model.low < of_model.high for of_model in ranges.values()) and _misleads(ranges)
+
+
+def _misleads(ranges: Mapping[str, AccuracyRange]) -> bool:
     return any(of_model.is_wide for of_model in ranges.values()) or bool(open_pairs(ranges))
 
 
@@ -62,7 +67,7 @@ def describe_uncertainty(
 
 
 def _describe_groups(judge: str, tally: Tally, by: str) -> Iterator[str]:
-    """Yield a warning that names the groups in which the ranges of at least two models overlap."""
+    """Yield a warning that names the groups in which the order of at least two models is open."""
     groups: dict[str, dict[str, AccuracyRange]] = {}
     for name, model, group, answers in tally.by_group():
         if name == judge:
@@ -70,7 +75,7 @@ def _describe_groups(judge: str, tally: Tally, by: str) -> Iterator[str]:
     unordered = [group for group, ranges in groups.items() if open_pairs(ranges)]
     if unordered:
         yield (
-            f"warning: {judge}: in {len(unordered):,} of {len(groups):,} groups by {by}, ranges of models overlap: "
+            f"warning: {judge}: in {len(unordered):,} of {len(groups):,} groups by {by}, the order of models is open: "
             f"{_list_names(sorted(unordered))}"
         )
 
@@ -82,22 +87,23 @@ def describe_ranges(judge: str, ranges: Mapping[str, AccuracyRange], share: floa
         share: of all its verdicts that are uncertain.
         kinds: number of uncertain verdicts by kind of answer.
     """
-    if not needs_ranges(ranges):
+    if not _misleads(ranges):
         return
-    percent = f"{share:.0%}" if share >= 0.01 else "under 1%"
-    yield (
-        f"warning: {judge}: {percent} of the verdicts are uncertain{_most(kinds)}; the ends of a range count them as incorrect and "
-        "as correct, and certain ones as they are"
-    )
+    if share:
+        percent = f"{share:.0%}" if share >= 0.01 else "under 1%"
+        yield (
+            f"warning: {judge}: {percent} of the verdicts are uncertain{_most(kinds)}; the ends of a range count them as incorrect "
+            "and as correct, and certain ones as they are"
+        )
     unordered = open_pairs(ranges)
     best_first = sorted(ranges, key=lambda model: -ranges[model].accuracy)
     pairs = list(combinations(best_first, 2))
     ordered = sorted(set(pairs) - set(unordered), key=pairs.index)
     if len(pairs) == 1 and unordered:
         better, worse = unordered[0]
-        yield f"warning: {judge}: the ranges of the two models overlap, so {worse} may be as good as {better} or better"
+        yield f"warning: {judge}: the ranges of the two models {CLOSE}, so {worse} may be as good as {better} or better"
     elif unordered:
-        start = f"warning: {judge}: the ranges of {len(unordered):,} of {len(pairs):,} pairs of models overlap"
+        start = f"warning: {judge}: the ranges of {len(unordered):,} of {len(pairs):,} pairs of models {CLOSE}"
         if not ordered:
             yield f"{start}, so none has a certain order"
         elif len(ordered) < len(unordered):

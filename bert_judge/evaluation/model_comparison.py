@@ -83,6 +83,11 @@ def is_uncertain(frame: pd.DataFrame, judge: str) -> NDArray[np.bool_]:
     return frame[f"{judge}_certain"].eq(False).fillna(False).to_numpy(dtype=bool)
 
 
+def has_claim(frame: pd.DataFrame, judge: str) -> NDArray[np.bool_]:
+    """Return of which verdicts a judge says whether they are certain, shape (rows,)."""
+    return frame[f"{judge}_certain"].notna().to_numpy(dtype=bool)
+
+
 def resample_accuracies(matrix: AnswerMatrix, frame: pd.DataFrame, judges: Sequence[str]) -> dict[str, Floats]:
     """Compute the accuracy of each model under each judge, as observed and in each resample of the questions.
 
@@ -112,16 +117,16 @@ def model_pairs_table(groups: Groups, judges: Sequence[str]) -> pd.DataFrame:
 
     Models are compared on the answers (question and attempt) that both gave. The interval is a bootstrap over questions. The
     exact test counts the questions on which either model has more correct answers: with one answer per question that is McNemar's
-    test. All pairs of a group under one judge are one family for Holm's adjustment. Where a judge is uncertain of a verdict on one
-    of the two, the difference has a range, see `statistics.accuracy_range`.
+    test. All pairs of a group under one judge are one family for Holm's adjustment. Where a judge says which of its verdicts are
+    certain, the difference has a range, see `statistics.accuracy_range`.
     """
     rows: list[dict[str, Any]] = []
     for (level, group), frame in groups.items():
         matrix = AnswerMatrix.from_frame(frame)
         answered = matrix.fill(np.ones(len(frame)))
         for judge in judges:
-            correct, uncertain = (matrix.fill(values(frame, judge)) for values in (is_correct, is_uncertain))
-            pairs = mark_significant(_compare_pairs(matrix, correct, uncertain, answered))
+            columns = (matrix.fill(values(frame, judge)) for values in (is_correct, is_uncertain, has_claim))
+            pairs = mark_significant(_compare_pairs(matrix, *columns, answered))
             rows += [{"level": level, "task": group, "judge": judge, **pair} for pair in pairs]
     return pd.DataFrame(rows, columns=tables.MODEL_PAIRS.names)
 
@@ -136,7 +141,9 @@ def mark_significant(pairs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]
     return [{**pair, "p_holm": p, "significant": is_different} for pair, p, is_different in columns]
 
 
-def _compare_pairs(matrix: AnswerMatrix, correct: Floats, uncertain: Floats, answered: Floats) -> list[dict[str, Any]]:
+def _compare_pairs(
+    matrix: AnswerMatrix, correct: Floats, uncertain: Floats, claimed: Floats, answered: Floats
+) -> list[dict[str, Any]]:
     order = np.argsort(-correct.sum(axis=0) / answered.sum(axis=0), kind="stable")
     pairs = []
     for rank, better in enumerate(order[:-1]):
@@ -145,7 +152,7 @@ def _compare_pairs(matrix: AnswerMatrix, correct: Floats, uncertain: Floats, ans
         differences = matrix.sum_by_question((correct[:, [better]] - correct[:, opponents]) * both_answered)
         sizes = matrix.sum_by_question(both_answered)
         p_values = sign_test_p((differences > 0).sum(axis=0), (differences < 0).sum(axis=0))
-        range_low, range_high = _difference_range(correct, uncertain, both_answered, better, opponents)
+        range_low, range_high = _difference_range(correct, uncertain, claimed, both_answered, better, opponents)
         for index, opponent in enumerate(opponents):
             shared = sizes[:, index] > 0
             sums, rows = differences[shared, index], sizes[shared, index]
@@ -166,11 +173,11 @@ def _compare_pairs(matrix: AnswerMatrix, correct: Floats, uncertain: Floats, ans
 
 
 def _difference_range(
-    correct: Floats, uncertain: Floats, both_answered: Floats, model: np.intp, rivals: NDArray[np.intp]
+    correct: Floats, uncertain: Floats, claimed: Floats, both_answered: Floats, model: np.intp, rivals: NDArray[np.intp]
 ) -> tuple[Floats, Floats]:
     """Return the lowest and highest difference of a model and each other one if uncertain verdicts may be wrong, shape (others,).
 
-    NaN where no verdict on the two models is uncertain.
+    NaN where the judge says of no verdict on the two models whether it is certain.
     """
     counts = both_answered.sum(axis=0)
     low, high = correct * (1 - uncertain), np.maximum(correct, uncertain)
@@ -178,8 +185,8 @@ def _difference_range(
         ratio(((first[:, [model]] - second[:, rivals]) * both_answered).sum(axis=0), counts)
         for first, second in ((low, high), (high, low))
     )
-    is_open = (np.maximum(uncertain[:, [model]], uncertain[:, rivals]) * both_answered).any(axis=0)
-    return np.where(is_open, lowest, np.nan), np.where(is_open, highest, np.nan)
+    has_range = (np.maximum(claimed[:, [model]], claimed[:, rivals]) * both_answered).any(axis=0)
+    return np.where(has_range, lowest, np.nan), np.where(has_range, highest, np.nan)
 
 
 def rank_shifts_table(groups: Groups, judges: Sequence[str], reference: str | None) -> pd.DataFrame:

@@ -10,6 +10,7 @@ from bert_judge import tables
 from bert_judge.evaluation.audit.corrected import SCHEMAS, next_steps
 from bert_judge.report.format import count, group_title, interval, is_known, p_value, percent, points, points_interval, records
 from bert_judge.report.sections import JudgeView
+from bert_judge.statistics.accuracy_range import MIN_GAP
 
 # A matrix of more models is unreadable; only their table is shown.
 MAX_MATRIX_MODELS = 40
@@ -36,10 +37,10 @@ def headline(rankings: Sequence[Mapping[str, Any]]) -> list[str]:
     if lead is None or not lead["n"]:
         return [*sentences, f"{second} is second; the two share no question, so the lead was not tested."]
     negation = "" if lead["significant"] else "not "
-    if not lead["significant"] and is_known(lead.get("range_low")) and lead["range_low"] <= 0 <= lead["range_high"]:
+    if not lead["significant"] and is_known(lead.get("range_low")) and lead["range_low"] < MIN_GAP:
         sentences.append(
-            "The judge is uncertain of many verdicts on the two, which leaves the lead anywhere from "
-            f"{points_interval(lead['range_low'], lead['range_high'])} points; labels of an audit settle it."
+            f"Its uncertain verdicts leave the lead at {points_interval(lead['range_low'], lead['range_high'])} points, and "
+            "certain ones may be wrong too; labels of an audit settle it."
         )
     return [
         *sentences,

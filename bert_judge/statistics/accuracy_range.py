@@ -16,6 +16,9 @@ from numpy.typing import ArrayLike
 
 # Up to this share of uncertain verdicts, an accuracy by itself is printed without its range.
 MAX_UNCERTAIN = 0.2
+# Ranges that are less apart leave an order open: certain verdicts are wrong in up to 10%, and on the answers of one model, which
+# has a style of its own, in more than on those of another.
+MIN_GAP = 0.05
 
 
 class AccuracyRange(NamedTuple):
@@ -57,13 +60,16 @@ def accuracy_range(correct: ArrayLike, uncertain: ArrayLike, has_claim: ArrayLik
 
 
 def open_pairs(ranges: Mapping[str, AccuracyRange]) -> list[tuple[str, str]]:
-    """Return the pairs of models whose order uncertain verdicts leave open, whatever their share: (better, worse) by accuracy.
+    """Return the pairs of models whose order a judge leaves open, whatever its share of uncertain verdicts: (better, worse) by
+    accuracy.
 
-    The range of the worse one reaches the lower end of the better one; equal accuracies of certain verdicts are a tie.
+    The range of the worse one comes closer than `MIN_GAP` to that of the better one; equal accuracies of certain verdicts are a
+    tie.
     """
     best_first = sorted(ranges, key=lambda model: -ranges[model].accuracy)
     return [(better, worse) for better, worse in combinations(best_first, 2) if _is_open(ranges[better], ranges[worse])]
 
 
 def _is_open(better: AccuracyRange, worse: AccuracyRange) -> bool:
-    return better.low <= worse.high and min(better.certain, worse.certain) < 1
+    is_tie = better.accuracy == worse.accuracy and min(better.certain, worse.certain) == 1
+    return better.low - worse.high < MIN_GAP and not is_tie

@@ -9,6 +9,7 @@ import warnings
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bert_judge.statistics.accuracy_range import MIN_GAP
 from bert_judge.statistics.bootstrap import (
     CONFIDENCE,
     UNKNOWN,
@@ -157,10 +158,10 @@ def is_significant(
     The paired test, adjusted for the other pairs of its family, has p < 0.05, and the 95% interval of the difference excludes 0.
     The interval matters only with several answers to a question: there, the sign test counts the questions that favour a model,
     and may point to the one with the lower mean. NaN is not significant. Nor is a difference whose range over uncertain verdicts
-    (`statistics.accuracy_range`) contains 0; NaN: it has no such range.
+    (`statistics.accuracy_range`) comes closer than `MIN_GAP` to 0; NaN: it has no such range.
     """
     p, lowest, highest = (np.asarray(values, dtype=float) for values in (p_adjusted, low, high))
-    may_reverse = (np.asarray(range_low, dtype=float) <= 0) & (np.asarray(range_high, dtype=float) >= 0)
+    may_reverse = (np.asarray(range_low, dtype=float) < MIN_GAP) & (np.asarray(range_high, dtype=float) > -MIN_GAP)
     return (p < 1 - CONFIDENCE) & ((lowest > 0) | (highest < 0)) & ~may_reverse
 
 

@@ -137,7 +137,7 @@ def test_standings_say_where_uncertain_verdicts_leave_the_order_open(tmp_path: P
     text = " ".join(run("standings", write_standings(tmp_path, rows)).stdout.split())
     assert "10.0 [8.0, 12.0], 10.0 to 80.0" in text and "20.0 [18.0, 22.0] " in text
     assert "bert: up to 70% of the verdicts on a model are uncertain" in text
-    assert "models whose ranges overlap are not called different" in text
+    assert "models whose ranges overlap or are within 5 points are not called different" in text
     assert "uncertain" not in run("standings", write_standings(tmp_path, ROWS)).stdout
 
 

@@ -37,7 +37,10 @@ def test_a_reversed_order_comes_with_a_warning() -> None:
     lines = list(describe_uncertainty(_tally(better="c" * 10 + "I" * 70 + "i" * 20, worse="c" * 20 + "i" * 80), FILE))
     start = "warning: j: 35% of the verdicts are uncertain, most of them on references of a sentence; the ends of a range"
     assert lines[0].startswith(start)
-    assert lines[1] == "warning: j: the ranges of the two models overlap, so better may be as good as worse or better"
+    assert (
+        lines[1]
+        == "warning: j: the ranges of the two models overlap or are within 5 points, so better may be as good as worse or better"
+    )
     assert "bert-judge audit 'my answers.csv'" in lines[2] and "general+LLM" in lines[2]
     assert "--recalibrate -o my-judge (20 labels" in lines[2]
     assert len(lines) == 3
@@ -62,7 +65,10 @@ def test_an_order_is_open_whatever_the_share_of_uncertain_verdicts() -> None:
     """Of `better` a fifth of the verdicts are uncertain, of `worse` none: 60 to 80 and 70."""
     lines = list(describe_uncertainty(_tally(better="c" * 12 + "I" * 4 + "i" * 4, worse="c" * 14 + "i" * 6), FILE))
     assert lines[0].startswith("warning: j: 10% of the verdicts are uncertain")
-    assert lines[1] == "warning: j: the ranges of the two models overlap, so better may be as good as worse or better"
+    assert (
+        lines[1]
+        == "warning: j: the ranges of the two models overlap or are within 5 points, so better may be as good as worse or better"
+    )
 
 
 def test_groups_with_an_open_order_are_named() -> None:
@@ -73,7 +79,9 @@ def test_groups_with_an_open_order_are_named() -> None:
     for model, group, letters in rows:
         labels: list[Label | None] = [decided(float(letter in "cC"), certain=letter.islower()) for letter in letters]
         tally.add([model] * len(letters), ["Why?"] * len(letters), [None] * len(letters), [labels], groups=[group] * len(letters))
-    assert "warning: j: in 1 of 2 groups by kind, ranges of models overlap: names" in describe_uncertainty(tally, FILE, by="kind")
+    assert "warning: j: in 1 of 2 groups by kind, the order of models is open: names" in describe_uncertainty(
+        tally, FILE, by="kind"
+    )
     assert not any("groups" in line for line in describe_uncertainty(tally, FILE))
 
 
@@ -85,23 +93,26 @@ GOOD, FAIR, POOR = "c" * 95 + "i" * 5, "c" * 30 + "I" * 30 + "i" * 40, "c" * 20 
     [
         (
             {"good": GOOD, "fair": FAIR, "poor": POOR},
-            "1 of 3 pairs of models overlap, so the second may be …: fair – poor",
+            "1 of 3 pairs of models overlap or are within 5 points, so the second may be …: fair – poor",
         ),
-        ({"a": "I" * 10, "b": "I" * 10, "c": "I" * 10}, "3 of 3 pairs of models overlap, so none has a certain order"),
+        (
+            {"a": "I" * 10, "b": "I" * 10, "c": "I" * 10},
+            "3 of 3 pairs of models overlap or are within 5 points, so none has a certain order",
+        ),
         (
             {"good": GOOD, "fair": FAIR, "poor": POOR, "low": POOR},
-            "3 of 6 pairs of models overlap, so the second may be …: fair – poor, fair – low, poor – low",
+            "3 of 6 pairs of models overlap or are within 5 points, so the second may be …: fair – poor, fair – low, poor – low",
         ),
         (
             {"high": "c" * 8 + "I" * 1 + "i", "good": "c" * 9 + "I" * 1, "fair": "c" * 7 + "I" * 3, "bad": "i" * 10},
-            "3 of 6 pairs of models overlap, so the second may be …: good – high, good – fair, high – fair",
+            "3 of 6 pairs of models overlap or are within 5 points, so the second may be …: good – high, good – fair, high – fair",
         ),
         (
             {"a": "c" * 8 + "I" * 2, "b": "c" * 7 + "I" * 3, "c": "c" * 6 + "I" * 4, "d": "c" * 5 + "I" * 2 + "i" * 3},
-            "5 of 6 pairs of models overlap; only these have an order: a > d",
+            "5 of 6 pairs of models overlap or are within 5 points; only these have an order: a > d",
         ),
         (
-            {f"m{n}": "c" * n + "I" + "i" * (99 - n) for n in range(24)},
+            {f"m{n}": "c" * 4 * n + "I" + "i" * (99 - 4 * n) for n in range(24)},
             ", ".join(f"m{n} – m{n - 1}" for n in range(23, 13, -1)) + " and 13 more",
         ),
     ],

@@ -35,9 +35,13 @@ def test_a_range_is_wide_above_a_fifth() -> None:
     [
         # Four of 20 uncertain: no more than a fifth.
         ((0.6, 0.8, 0.6, 0.8), (0.7, 1.0, 0.7, 0.7), [("b", "a")]),
-        ((0.9, 0.95, 0.86, 0.9), (0.8, 0.9, 0.75, 0.85), []),
-        # At the worst they are equal.
+        ((0.95, 0.95, 0.91, 0.95), (0.8, 0.9, 0.75, 0.85), []),
+        # At the worst they are equal, or less than 5 points apart.
         ((0.9, 0.95, 0.85, 0.9), (0.8, 0.9, 0.75, 0.85), [("a", "b")]),
+        ((0.94, 0.95, 0.89, 0.94), (0.8, 0.9, 0.75, 0.85), [("a", "b")]),
+        # Certain verdicts may be wrong, too.
+        ((0.9, 1.0, 0.9, 0.9), (0.86, 1.0, 0.86, 0.86), [("a", "b")]),
+        ((0.9, 1.0, 0.9, 0.9), (0.84, 1.0, 0.84, 0.84), []),
         # The same accuracy: certain of both models, or open for either.
         ((0.7, 1.0, 0.7, 0.7), (0.7, 1.0, 0.7, 0.7), []),
         ((0.7, 0.9, 0.6, 0.7), (0.7, 1.0, 0.7, 0.7), [("a", "b")]),
