@@ -22,6 +22,7 @@ from bert_judge.statistics.intervals import proportion_lower_bound
 from bert_judge.text.answer_kinds import answer_kind
 from bert_judge.text.normalization import normalize_words, word_list
 from bert_judge.text.rules import is_open
+from bert_judge.text.rules.date import read_date
 from bert_judge.text.rules.number import HEDGE, mentions_quantity
 from bert_judge.text.rules.yes_no import is_yes_or_no, read_polarity
 
@@ -51,6 +52,12 @@ _IS_OR_BY = re.compile(r"\b(?:is|was|are|were|by)\b|:")
 _NAME_OR_NUMBER = re.compile(r"[A-Z0-9]")
 # Of the refusals of short facts and names by answers with so many words and without a name or number, 80% are right.
 MIN_DESCRIPTION_WORDS = 3
+# Formulas, initials and abbreviations: CaCO3, B/L, FS, OS.
+_NOTATION = re.compile(r"[a-z]?[A-Z][\w/.+-]*[A-Z\d][\w/.+-]*|[A-Z]/[\w/]+")
+_WORD = re.compile(r"[a-zà-ÿ]{3,}")
+# Letters at the beginning of two words that are forms of one.
+MIN_STEM = 5
+_SHORT_DATE = re.compile(r"\d[/.]\d|['’]\d\d|\bC\.?\s?\d")
 _ABBREVIATION = re.compile(r"(?=(?:.*[A-Z]){2})[A-Za-z]{2,6}")
 
 
@@ -139,9 +146,9 @@ def is_doubtful(kind: str, question: str, references: Sequence[str], candidate: 
         return True
     is_short = len(candidate.split()) <= MAX_SHORT_WORDS
     if not is_correct:
-        says_neither = any(map(is_yes_or_no, references)) and read_polarity(candidate) is None
+        says_neither = any(is_yes_or_no(text.partition(",")[0]) for text in references) and read_polarity(candidate) is None
         describes = kind in ("short facts", "names") and _describes(candidate)
-        is_alike = is_short and _is_spelled_alike(references, candidate)
+        is_alike = is_short and any(_is_spelled_alike(text, candidate) for text in references)
         return says_neither or describes or is_alike or _has_reference(kind, references, candidate)
     if len(candidate.split()) <= MAX_SENTENCE_WORDS and _may_turn(question, references, candidate):
         return True
@@ -186,8 +193,21 @@ def _describes(candidate: str) -> bool:
     return len(words) >= MIN_DESCRIPTION_WORDS and not _NAME_OR_NUMBER.search(" ".join(words[1:]))
 
 
-def _is_spelled_alike(references: Sequence[str], candidate: str) -> bool:
-    return any(ratio(text.casefold(), candidate.casefold()) >= MIN_SIMILARITY for text in references)
+def _is_spelled_alike(reference: str, candidate: str) -> bool:
+    """Return whether both may be spellings of one thing: Kiev and Kyiv, Panama and the Panamanian flag, March 2011 and 03/2011, or
+    words and a notation."""
+    if ratio(reference.casefold(), candidate.casefold()) >= MIN_SIMILARITY:
+        return True
+    if _SHORT_DATE.search(candidate) and read_date(reference):
+        return True
+    if any(_is_notation(short) and _WORD.search(long) for short, long in ((reference, candidate), (candidate, reference))):
+        return True
+    stems = {word[:MIN_STEM] for word in normalize_words(reference) if len(word) >= MIN_STEM}
+    return not stems.isdisjoint(word[:MIN_STEM] for word in normalize_words(candidate))
+
+
+def _is_notation(text: str) -> bool:
+    return all(_NOTATION.fullmatch(word) for word in re.split(r"[,;\s]+", text.strip(" .")))
 
 
 def _abbreviates(short: str, long: str) -> bool:

@@ -60,6 +60,13 @@ _COUNT = re.compile(r"(?<![\w-])(?:(?!one\b)[a-z]{3,9}(?![\w-])|[a-z]{3,5}ty(?=-
 # Bold text is no calculation.
 _BOLD = re.compile(r"(?<![\w*])\*\*(?=\S)([^*\n]{1,200})(?<=\S)\*\*(?![\w*])")
 _OUT_OF = re.compile(r"(\d[\d.,]*)\sout\sof\s(\d[\d.,]*)")
+# The number of a provision, the "one" of "the second one", a year without its century.
+_NO_QUANTITY = re.compile(
+    r"\b(rule|article|section|clause|chapter|paragraph|page|figure|table|annex|step)s?\s(?:\w+\s)?\d"
+    r"|\b(?:the|this|that|first|second|third|fourth|fifth|last|next|other|right|same|only)\sone\b|['’]\d\d\b",
+    re.IGNORECASE,
+)
+_NANOMETRES = re.compile(r"\d\s?nm\b", re.IGNORECASE)
 # Characters of an answer around its only number.
 _MAX_SENTENCE = 200
 _MAX_REFERENCE = 60
@@ -101,7 +108,7 @@ def decide_number(task: Task, reference: str, answer: str) -> Decision | None:
     # An incorrect answer may follow from the last number of a longer text, or a correct one from another.
     if equal is None or (not equal[1] and (is_conclusion or _FOOTNOTE.search(answer))):
         return None
-    if not equal[1] and _FACTORIAL.fullmatch(unwrap(answer)):
+    if not equal[1] and (_FACTORIAL.fullmatch(unwrap(answer)) or _has_no_quantity(task.question, reference, answer)):
         return None
     if not equal[1] and expected.value == -actual.value and "(" in reference:
         # (2,085) of a table of expenses.
@@ -115,19 +122,31 @@ def decide_number(task: Task, reference: str, answer: str) -> Decision | None:
     return Decision(is_same, "number", f"{reason}: {actual.text} {'=' if is_same else '≠'} {expected.text}")
 
 
+def _has_no_quantity(question: str, reference: str, answer: str) -> bool:
+    """Return whether a number of an answer may be none, or in another unit: rule 6, "the second one", '20, nm for nautical
+    miles."""
+    if "nautical" in reference and _NANOMETRES.search(answer):
+        return True
+    match = _NO_QUANTITY.search(answer)
+    return match is not None and (match[1] is None or match[1].casefold() not in question.casefold())
+
+
 def is_open(question: str, reference: str, answer: str) -> bool:
     """Return whether both are quantities that may mean the same: rounded further, of another scale, or "per day" on one side."""
     if expected := read_range(reference):
         return bool(read_range(answer) or is_quantity(unwrap(answer))) and _decide_range(question, expected, answer) is None
+    if read_reference(reference) is None:
+        return False
     pair = _read_pair(question, reference, answer)
-    return _may_be_number(reference, answer) if pair is None else _compare_pair(question, pair, answer) is None
+    is_unread = _may_be_number(answer) if pair is None else _compare_pair(question, pair, answer) is None
+    return is_unread or _has_no_quantity(question, reference, answer)
 
 
-def _may_be_number(reference: str, answer: str) -> bool:
+def _may_be_number(answer: str) -> bool:
     """Return whether a few words without a digit answer a question about a number: in words that are not read, "quinientos"."""
     words = normalize_words(answer)
     is_short = len(words) <= _MAX_NUMBER_WORDS and not any(map(str.isdigit, answer)) and not find_quantities(answer)
-    return is_short and read_reference(reference) is not None and word_list("negations").isdisjoint(words)
+    return is_short and word_list("negations").isdisjoint(words)
 
 
 def _read_pair(question: str, reference: str, answer: str) -> _Pair | None:

@@ -219,8 +219,22 @@ def test_a_formula_without_end_leaves_its_row_undecided(judge: BERTJudge) -> Non
         # A description, which may be of the reference.
         ("Mars", "the red planet", False),
         ("Alexander Graham Bell", "The inventor of the telephone.", False),
+        # A notation, or another form of the word.
+        ("calcium carbonate", "CaCO3", False),
+        ("bill of lading", "B/L", False),
+        ("Privy Council", "JCPC", False),
+        ("July 1987", "07/1987", False),
+        ("18 March 1967", "18.03.67", False),
+        ("12th century", "C12", False),
+        ("Panama", "the Panamanian flag", False),
+        # The number of a rule, a unit with two meanings.
+        ("12 months", "Article III rule 6 sets a limit of one year.", False),
+        ("12 nautical miles", "12 nm", False),
+        ("1920", "'20", False),
         ("uranium-235", "U-238", True),
         ("18.015", "28.02", True),
+        ("12 months", "6 months", True),
+        ("12 nautical miles", "12 km", True),
     ],
 )
 def test_a_refusal_that_the_words_contradict_is_not_certain(
