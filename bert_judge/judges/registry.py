@@ -31,7 +31,7 @@ RESULTS = Path("results")
 # Written last: a folder without it is not a trained judge.
 JUDGE_FILE = "judge.json"
 # Version of what the label stage does around every judge, such as removing reasoning; all labels and preferences depend on it.
-STAGE_VERSION = 3
+STAGE_VERSION = 4
 # Files of a dataset.
 DATASET_FILES = ("train.parquet", "validation.parquet", "validation_weak.parquet", "summary.json")
 
