@@ -125,8 +125,8 @@ def model_pairs_table(groups: Groups, judges: Sequence[str]) -> pd.DataFrame:
         matrix = AnswerMatrix.from_frame(frame)
         answered = matrix.fill(np.ones(len(frame)))
         for judge in judges:
-            columns = (matrix.fill(values(frame, judge)) for values in (is_correct, is_uncertain, has_claim))
-            pairs = mark_significant(_compare_pairs(matrix, *columns, answered))
+            correct, uncertain, claimed = (matrix.fill(values(frame, judge)) for values in (is_correct, is_uncertain, has_claim))
+            pairs = mark_significant(_compare_pairs(matrix, correct, uncertain, claimed, answered))
             rows += [{"level": level, "task": group, "judge": judge, **pair} for pair in pairs]
     return pd.DataFrame(rows, columns=tables.MODEL_PAIRS.names)
 

@@ -290,7 +290,7 @@ class Tally:
         chunk["model"] = [self.models.setdefault(model, len(self.models)) for model in models]
         chunk["group"] = [self.groups.setdefault(group, len(self.groups)) for group in groups]
         chunk["question"] = [hash_text(question) for question in questions]
-        chunk["truth"] = [SKIPPED if (label := values.round_label(value)) is None else label for value in truth]
+        chunk["truth"] = [SKIPPED if (rounded := values.round_label(value)) is None else rounded for value in truth]
         self.undecided_labels += truth.count(0.5)
         self.graded_labels += sum(value not in (None, 0, 0.5, 1) for value in truth)
         for index, column in enumerate(labels):

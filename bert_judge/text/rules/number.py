@@ -324,7 +324,7 @@ def compare(question: str, expected: Quantity, actual: Quantity, direction: int 
         if amounts is None or not below <= asked_below:
             # A question about a speed says nothing of its unit, and grams of a litre may be percent.
             is_share = asked_below and {expected.kind, actual.kind} == {"unit", "percent"}
-            is_left_out = is_share or (below and (below <= CALENDAR or _ASKS_RATE.search(question)))
+            is_left_out = bool(is_share or (below and (below <= CALENDAR or _ASKS_RATE.search(question))))
             if amounts and are_rivals(asked_below, below):
                 # Per week, 14 g of 2 g a day may be right, and 2 g cannot.
                 is_left_out = _convert_to(*amounts).value != amounts[0].value
