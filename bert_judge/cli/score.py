@@ -398,7 +398,9 @@ def _next_step(tally: Tally, judges: Sequence[judge_loading.NamedJudge], file: P
             f"judge is not kept: {command}"
         )
     if labelled:
-        return f"bert-judge certify {name} --judge NAME tests on these labels whether a judge is good enough"
+        first = judges[0]
+        judge_name = first.name if first.folder in (None, GENERAL_FOLDER) else shlex.quote(str(first.folder))
+        return f"bert-judge certify {name} --judge {judge_name} tests on these labels whether the judge is good enough"
     return f"bert-judge audit {name} draws answers to label; a few labels correct these accuracies, and 20 adapt the judge"
 
 

@@ -238,7 +238,8 @@ def _forecast(difference: float, *, low: float, values: NDArray[np.float64], max
     needed = ppi.expected_labels(values, difference, alpha) if difference else math.inf
     if needed > max_labels:
         return {"state": "tie", "labels_needed": None}
-    return {"state": "open", "labels_needed": max(needed - len(values), 1)}
+    # Of few labels the bets stay below the best ones, and the forecast is passed already.
+    return {"state": "open", "labels_needed": needed - len(values) if needed > len(values) else None}
 
 
 def is_settled(pairs: pd.DataFrame) -> bool:

@@ -746,7 +746,7 @@ def test_labels_are_offered_to_adapt_the_judge(tmp_path: Path) -> None:
     assert f"{offer} {file} -o my-judge --model-column note --label mine" in done.stderr
     # A rule learns nothing from labels, and one class says nothing.
     with_rule = run("score", file, "--label", "mine", "-o", "c.csv", "--judge", "contains").stderr
-    assert "bert-judge train" not in with_rule and f"next: bert-judge certify {file} --judge NAME" in with_rule
+    assert "bert-judge train" not in with_rule and f"next: bert-judge certify {file} --judge contains" in with_rule
     same = write(tmp_path / "d.csv", [row | {"mine": 1} for row in rows])
     assert "bert-judge train" not in run("score", same, "--label", "mine").stderr
 

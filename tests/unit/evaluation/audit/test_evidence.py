@@ -124,6 +124,14 @@ def test_forecast_of_labels():
     ]
 
 
+def test_a_forecast_that_is_passed_is_not_repeated():
+    """Of 17 labels the difference is 65 points, and its sequence still has 0, though 10 were expected to settle it."""
+    values = np.repeat([1.0, 0.0, -1.0], [12, 4, 1])
+    assert ppi.expected_labels(values, values.mean(), 0.05) <= len(values)
+    forecast = corrected._forecast(values.mean(), low=-0.18, values=values, max_labels=100, alpha=0.05)
+    assert forecast == {"state": "open", "labels_needed": None}
+
+
 @pytest.mark.parametrize(("questions", "unclear"), [(6, 0), (12, 0), (60, 0), (60, 1)])
 def test_no_more_labels_are_asked_for_where_every_answer_has_one(questions, unclear):
     """Small differences on few answers, all labelled; with an answer that people cannot decide, too."""
