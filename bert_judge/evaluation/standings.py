@@ -107,7 +107,7 @@ def _attempt_columns(answers: pd.DataFrame, judge: str) -> dict[str, float]:
 def estimate_range(answers: pd.DataFrame, judge: str) -> AccuracyRange:
     """Compute the range that uncertain verdicts leave of an accuracy."""
     correct, uncertain = model_comparison.is_correct(answers, judge), model_comparison.is_uncertain(answers, judge)
-    return accuracy_range(correct, uncertain, answers[f"{judge}_certain"].notna())
+    return accuracy_range(correct, uncertain, model_comparison.has_claim(answers, judge))
 
 
 def estimate_accuracy(answers: pd.DataFrame, judge: str) -> dict[str, Any]:

@@ -38,10 +38,10 @@ def headline(rankings: Sequence[Mapping[str, Any]]) -> list[str]:
         return [*sentences, f"{second} is second; the two share no question, so the lead was not tested."]
     negation = "" if lead["significant"] else "not "
     if not lead["significant"] and is_known(lead.get("range_low")) and lead["range_low"] < MIN_GAP:
-        sentences.append(
-            f"Its uncertain verdicts leave the lead at {points_interval(lead['range_low'], lead['range_high'])} points, and "
-            "certain ones may be wrong too; labels of an audit settle it."
-        )
+        start = f"Its uncertain verdicts leave the lead at {points_interval(lead['range_low'], lead['range_high'])} points"
+        if lead["range_low"] == lead["range_high"]:
+            start = f"The lead is below {100 * MIN_GAP:g} points"
+        sentences.append(f"{start}, and certain verdicts may be wrong too; labels of an audit settle it.")
     return [
         *sentences,
         f"The lead is {negation}significant: {points(lead['difference'])} points over {second} on shared "

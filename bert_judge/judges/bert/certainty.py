@@ -140,7 +140,8 @@ def is_doubtful(kind: str, question: str, references: Sequence[str], candidate: 
     That is a number or a date that the rules leave open (18.02 for 18.015); an accepted short answer that lacks a word of the
     reference (Manchester City for Manchester United) or has a sign, a bound or one more name (-cos x for cos x, fewer than 100 for
     100); and the refusal of an answer that has all words of a reference, or the last one of a name ("Lister, the British surgeon"),
-    that is spelled like it (Kiev for Kyiv), that abbreviates it (HCl), or that describes what it could name ("the red planet").
+    that is spelled like it (Kiev for Kyiv), abbreviates it (HCl), has another notation or form of the word (CaCO3, 03/2011,
+    Panamanian), or describes what it could name ("the red planet").
     """
     if is_open(question, references, candidate):
         return True

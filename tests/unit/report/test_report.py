@@ -348,9 +348,18 @@ def test_headline_does_not_call_a_lead_significant_that_uncertain_verdicts_may_r
     lead = {"n": 9, "difference": -0.1, "low": -0.2, "high": -0.05, "p_holm": 0.01, "significant": False}
     comparisons = {("bob", "ada"): {**lead, "range_low": -0.1, "range_high": 0.6}}
     sentences = leaderboard.headline([{"judge": "bert", "models": models, "comparisons": comparisons}])
-    start = "Its uncertain verdicts leave the lead at −60.0 to +10.0 points, and certain ones may be wrong too;"
+    start = "Its uncertain verdicts leave the lead at −60.0 to +10.0 points, and certain verdicts may be wrong too;"
     assert sentences[1] == f"{start} labels of an audit settle it."
     assert sentences[2].startswith("The lead is not significant: +10.0 points over bob")
+
+
+def test_headline_says_why_a_small_lead_of_certain_verdicts_is_not_significant():
+    rows = [{"accuracy": share, "low": share - 0.01, "high": share + 0.01, "invalid": 0.0, "n": 9} for share in (0.93, 0.9)]
+    models = [{"model": model, "row": row} for model, row in zip(("ada", "bob"), rows, strict=True)]
+    lead = {"n": 9, "difference": 0.03, "low": 0.01, "high": 0.05, "p_holm": 0.01, "significant": False}
+    comparisons = {("ada", "bob"): {**lead, "range_low": 0.03, "range_high": 0.03}}
+    sentences = leaderboard.headline([{"judge": "bert", "models": models, "comparisons": comparisons}])
+    assert sentences[1] == "The lead is below 5 points, and certain verdicts may be wrong too; labels of an audit settle it."
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Rows of public bug reports and model cards, and rows in their manner, by class: the right verdict of every rule that a row names.
 
-`data/<class>.jsonl` holds rows written before the code, `data/cases2/<class>.jsonl` rows from the field. The judge `general` asks
+`data/<class>.jsonl` holds rows of our own, `data/cases2/<class>.jsonl` rows from the field. The judge `general` asks
 the rule modules first: for its rows, `decide` must be right or abstain, and decide at least the share in `DECIDED`.
 """
 
