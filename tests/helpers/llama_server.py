@@ -1,6 +1,6 @@
 """llama.cpp's own server, from the wheel `xllamacpp`, as a program: prints its address and serves until SIGTERM.
 
-    python llama_server.py MODEL.gguf CONTEXT LOG [KEY]
+    python llama_server.py MODEL.gguf CONTEXT PORT [KEY]
 
 It runs in an environment that has nothing else, so this file imports nothing of the tests.
 """
@@ -8,17 +8,13 @@ It runs in an environment that has nothing else, so this file imports nothing of
 from __future__ import annotations
 
 import signal
-import socket
 import sys
 
 import xllamacpp
 
-model, context, log, *keys = sys.argv[1:]
-with socket.socket() as free:
-    free.bind(("127.0.0.1", 0))
-    port = free.getsockname()[1]
+model, context, port, *keys = sys.argv[1:]
 params = xllamacpp.CommonParams()
-params.model.path, params.hostnames, params.port = model, ["127.0.0.1"], port
+params.model.path, params.hostnames, params.port = model, ["127.0.0.1"], int(port)
 params.api_keys = keys
 # Two requests at once share the context.
 params.n_parallel, params.n_ctx = 2, 2 * int(context)

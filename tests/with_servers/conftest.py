@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from helpers.ports import free_port
 
 PYTHON = "BERT_JUDGE_SERVERS_PYTHON"
 PROGRAM = Path(__file__).parents[1] / "helpers" / "llama_server.py"
@@ -51,7 +52,7 @@ class LlamaServer:
     def __init__(self, python: str, gguf: Path, log: Path, *keys: str) -> None:
         self.log = log
         with log.open("w") as out:
-            command = [python, str(PROGRAM), str(gguf), str(CONTEXT), str(log), *keys]
+            command = [python, str(PROGRAM), str(gguf), str(CONTEXT), str(free_port()), *keys]
             self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=out, text=True)
         assert self.process.stdout is not None
         self.address = self.process.stdout.readline().strip()
