@@ -438,7 +438,8 @@ def drop_percent(words: list[str]) -> list[str]:
     return spelled.split()
 
 
-_SPOKEN = re.compile(r"(?:(-?\d+) )?point((?: \d)+)|(1[6-9]|20) ([1-9]\d)")
+# 3 point 1 4, and a year: 19 84, 10 66, which is no time, 19 oh 6.
+_SPOKEN = re.compile(r"(?:(-?\d+) )?point((?: \d)+)|(?:in )?(?:(1[6-9]|20) ([1-9]\d)|(1\d) ([6-9]\d)|(1\d|20) oh (\d))")
 _MAX_SPOKEN = 8
 
 
@@ -462,13 +463,14 @@ def read_number_words(words: Sequence[str], scales: Mapping[str, int] = _SCALES)
             number, position, sign = word, start + 1, ""
         numbers.append(sign + number)
     numbers.extend(words[position:])
-    # 3 point 1 4 and 19 84, if they are the whole text.
+    # Only as the whole text.
     if (
         1 < len(numbers) <= _MAX_SPOKEN
         and not any(map(str.isdigit, "".join(words)))
         and (spoken := _SPOKEN.fullmatch(" ".join(numbers)))
     ):
-        return [f"{spoken[3]}{spoken[4]}" if spoken[3] else f"{spoken[1] or 0}.{spoken[2].replace(' ', '')}"]
+        year = "".join(filter(None, spoken.groups()[2:6])) or (f"{spoken[7]}0{spoken[8]}" if spoken[7] else "")
+        return [year or f"{spoken[1] or 0}.{spoken[2].replace(' ', '')}"]
     return numbers
 
 

@@ -141,7 +141,10 @@ _DENOMINATOR = re.compile(r"(?<=[^\W\d_])\s?/\s?(?:\(([^\W\d_][^()\s]{0,9}(?:[ �
 _FACTORS = re.compile(r"\s?[·⋅*\s]\s?|(?<=\d)(?=[^\W\d_])")
 _MINUS_WORD = re.compile(r"\b(?:negative|minus)\s(?=[$€£]?\.?\d)", re.IGNORECASE)
 _SIGNED_ACCOUNTING = re.compile(rf"([$€£])\s?\(({_PLAIN_NUMBER})\)")
-_MIXED = [(re.compile(rf"\b(\d+) and (?:an?|1) {name}\b"), rf"\1{digits}") for name, digits in (("half", ".5"), ("quarter", ".25"))]
+_MIXED = [
+    (re.compile(rf"(?<![\w.,/])(\d+) and (?:an?|1|one) {name}\b"), rf"\1{digits}")
+    for name, digits in (("half", ".5"), ("quarter", ".25"))
+]
 _FOREIGN = {word: value for value, words in _TABLES["number_words"].items() for word in words}
 _DIGIT_WORDS, _ONES, _TENS, _NUMBER_WORDS = (
     "|".join(sorted((word for word, value in _FOREIGN.items() if low <= value < high), key=len, reverse=True))
@@ -260,10 +263,9 @@ def prepare_text(text: str) -> str:
         words = words if _LONGER.search(read) else read
         for pattern, replacement in _HALVES:
             words = pattern.sub(replacement, words)
-        text = " ".join(read_number_words(_WORDS.findall(words)))
-        for pattern, replacement in _MIXED:
-            text = pattern.sub(replacement, text)
-        text = _WORDED_FRACTION.sub(_write_fraction, text)
+        text = _WORDED_FRACTION.sub(_write_fraction, _write_mixed(" ".join(read_number_words(_WORDS.findall(words)))))
+    elif " and " in text:
+        text = _write_mixed(text)
     return _SHARE.sub(r"\1/\2", text)
 
 
@@ -314,6 +316,13 @@ _IDLE_AFTER = re.compile(
 def _write_vulgar(match: re.Match[str]) -> str:
     upper, _, lower = unicodedata.normalize("NFKD", match[2]).partition("⁄")
     return f"{match[1]} {upper}/{lower}" if match[1] else f"{upper}/{lower}"
+
+
+def _write_mixed(text: str) -> str:
+    """Write 3 and a half as 3.5."""
+    for pattern, replacement in _MIXED:
+        text = pattern.sub(replacement, text)
+    return text
 
 
 def _write_foreign(match: re.Match[str]) -> str:

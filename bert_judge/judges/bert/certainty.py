@@ -20,9 +20,9 @@ from rapidfuzz.fuzz import ratio
 from bert_judge.encoder.checkpoint import CertainScores
 from bert_judge.statistics.intervals import proportion_lower_bound
 from bert_judge.text.answer_kinds import answer_kind
+from bert_judge.text.dates import find_moments
 from bert_judge.text.normalization import normalize_words, word_list
 from bert_judge.text.rules import is_open
-from bert_judge.text.rules.date import read_date
 from bert_judge.text.rules.number import HEDGE, mentions_quantity
 from bert_judge.text.rules.yes_no import is_yes_or_no, read_polarity
 
@@ -53,7 +53,7 @@ _NAME_OR_NUMBER = re.compile(r"[A-Z0-9]")
 # Of the refusals of short facts and names by answers with so many words and without a name or number, 80% are right.
 MIN_DESCRIPTION_WORDS = 3
 # Formulas, initials and abbreviations: CaCO3, B/L, FS, OS.
-_NOTATION = re.compile(r"[a-z]?[A-Z][\w/.+-]*[A-Z\d][\w/.+-]*|[A-Z]/[\w/]+")
+_NOTATION = re.compile(r"[a-z]?[A-Z][\w/.+-]*[A-Z\d][\w/.+-]*|[A-Z]/[\w/]+|[a-z](?:\.[a-z])+")
 _WORD = re.compile(r"[a-zà-ÿ]{3,}")
 # Letters at the beginning of two words that are forms of one.
 MIN_STEM = 5
@@ -199,7 +199,7 @@ def _is_spelled_alike(reference: str, candidate: str) -> bool:
     words and a notation."""
     if ratio(reference.casefold(), candidate.casefold()) >= MIN_SIMILARITY:
         return True
-    if _SHORT_DATE.search(candidate) and read_date(reference):
+    if _SHORT_DATE.search(candidate) and find_moments(reference):
         return True
     if any(_is_notation(short) and _WORD.search(long) for short, long in ((reference, candidate), (candidate, reference))):
         return True

@@ -140,6 +140,7 @@ _ASKS_SUBSTANCE = re.compile(
     r"|equation|balance",
     re.IGNORECASE,
 )
+_ASKS_ELEMENT = re.compile(r"\belement|\bsymbol|\batom", re.IGNORECASE)
 _ASKS_REACTION = re.compile(r"\b(?:react|balanc|chemical)", re.IGNORECASE)
 _ELEMENT = (
     "(?:A[cglmrstu]|B[aehikr]?|C[adeflmnorsu]?|D[bsy]|E[rsu]|F[elmr]?|G[ade]|H[efgos]?|I[nr]?|Kr?|L[airuv]|M[cdgnot]|N[abdehiop]?|Os?"
@@ -167,6 +168,9 @@ def _compare_formulas(question: str, expected: str, actual: str) -> Decision | N
         return Decision(True, "code", f"the same formula: {first}") if is_marked or first == expected else None
     # The same atoms may be written in another order: C2H5OH and CH3CH2OH.
     is_other = _ASKS_SUBSTANCE.search(question) and _count_atoms(first) != _count_atoms(second)
+    if len(first) == 1 < len(second) and not _ASKS_ELEMENT.search(question):
+        # The letter of an option, whose text is a formula: B, CO2.
+        return None
     return Decision(False, "code", f"another formula: {second}, {first}") if is_other else None
 
 

@@ -23,7 +23,7 @@ _MAY_BE = re.compile(
     rf"|\b(?:{'|'.join(word.capitalize() for word in (*NUMBER_WORDS, *ORDINALS))})\b"
 )
 # In one spelling: 12 for No. 12, § 19, O+, F♯, version 1.2.
-_SPELLINGS = [
+_SPELLINGS: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
     (re.compile(r"\b(?:no|nr|num|number)\b\.?\s?(?=\d)|(?:[#№]|\bn[°º])\s?(?=\d)", re.IGNORECASE), ""),
     (re.compile(r"\b(?:section|sect?\.)\s?(?=\d)", re.IGNORECASE), "§"),
     (re.compile(r"(?<=\b[ABO])\s(?:rh\s)?pos(?:itive|\.)?|(?<=\bAB)\spos(?:itive|\.)?", re.IGNORECASE), "+"),
@@ -36,6 +36,11 @@ _SPELLINGS = [
     ],
     (re.compile(r"\b(?:version|ver\.|v\.?)\s?(?=\d)", re.IGNORECASE), ""),
     (re.compile(r"#(?=[A-G](?![^\W_]))|(?<=\b[A-G])#"), "♯"),
+    # B12 for "B-12" and "B twelve"; A and I may be words.
+    (
+        re.compile(rf"(?<=\b[B-HJ-Z])[\s-](?:(?=\d)|({'|'.join(NUMBER_WORDS)})\b)", re.IGNORECASE),
+        lambda match: str(NUMBER_WORDS[match[1].lower()]) if match[1] else "",
+    ),
 ]
 # Of an isotope: ²³⁵₉₂U.
 _ATOMIC_NUMBER = re.compile(r"(?<=[⁰¹²³⁴-⁹])[₀-₉]+(?=[A-Z])")
@@ -188,4 +193,5 @@ def _differ_in(first: tuple[str, ...], second: tuple[str, ...], is_mark: Callabl
     marks = [[word for word in words if is_mark(word)] for words in (first, second)]
     names = [[word for word in words if not is_mark(word)] for words in (first, second)]
     are_same = names[0] == names[1] or (len(marks[0]) == len(marks[1]) == 1 and sorted(names[0]) == sorted(names[1]))
-    return bool(names[0]) and are_same and all(marks) and marks[0] != marks[1]
+    # Boeing seven forty-seven is 7 47 by words.
+    return bool(names[0]) and are_same and all(marks) and "".join(marks[0]) != "".join(marks[1])

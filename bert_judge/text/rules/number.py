@@ -81,6 +81,7 @@ _HOMONYMS = [
 # Seconds of an average month.
 _MONTH = 2_629_746
 _NEARLY = Fraction(3, 1000)
+_DENSITY = (*UNIT_SYMBOLS["g"].dimension, ("m", -3))
 
 
 class _Pair(NamedTuple):
@@ -318,6 +319,11 @@ def compare(question: str, expected: Quantity, actual: Quantity, direction: int 
     `direction` is that of the words around the given number: -1 for "a decrease of 1.9".
     """
     expected, actual = _resolve_unit(expected, actual), _resolve_unit(actual, expected)
+    if {expected.kind, actual.kind} == {"unit", "percent"} and any(
+        one.unit and one.unit.dimension == _DENSITY for one in (expected, actual)
+    ):
+        # 9 g/L of salt are 0.9% to most who write so.
+        return None
     if unit := names_another_unit(expected, actual):
         amounts, below = _amounts(expected, actual)
         asked_below = asked_units(question)

@@ -6,7 +6,7 @@ from bert_judge.text.reading import Task
 from bert_judge.text.rules.decision import Decision
 from bert_judge.text.rules.number import HEDGE, compare, is_year, read_range
 from bert_judge.text.rules.quantity_phrase import read_phrase, spell
-from bert_judge.text.rules.wording import ASKS_WORDING, are_opposites
+from bert_judge.text.rules.wording import ASKS_WORDING, are_opposites, compare_bounds
 
 _MAX_FREE_WORDS = 2
 
@@ -22,7 +22,8 @@ def decide_qualifier(task: Task, reference: str, answer: str) -> Decision | None
     expected, actual = read_phrase(reference), read_phrase(answer)
     if expected is None or actual is None or not expected.words or read_range(reference):
         return None
-    if is_year(expected.quantity) or ASKS_WORDING.search(task.question):
+    if is_year(expected.quantity) or ASKS_WORDING.search(task.question) or compare_bounds(reference, answer):
+        # "At least 80%" and "80% minimum" are of the module of opposites.
         return None
     words = {**expected.spellings, **actual.spellings}
     missing, extra = expected.words - actual.words, actual.words - expected.words

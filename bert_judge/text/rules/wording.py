@@ -111,7 +111,8 @@ def decide_name(task: Task, reference: str, answer: str) -> Decision | None:
     first, second = pairs[0]
     if _is_misspelled(first, second):
         return Decision(True, "name", f"{second} is {first} with two letters exchanged")
-    is_name = _NAME.fullmatch(expected) and _NAME.fullmatch(actual)
+    # Many write names in small letters.
+    is_name = _NAME.fullmatch(expected) and (actual.islower() or _NAME.fullmatch(actual))
     is_alike = first in second or second in first or first[0] == second[0] or not GENERIC.isdisjoint(pairs[0])
     # "Fue Faraday." is a sentence.
     is_same_person = first == words[0] and (
@@ -140,6 +141,7 @@ def _is_misspelled(first: str, second: str) -> bool:
 
 MAX_REFERENCE_WORDS, MAX_ANSWER_WORDS = 5, 12
 MAX_CHARACTERS, MAX_BOUND_CHARACTERS = 120, 60
+_PERCENT = re.compile(r"(?<=\d) ?(?:%|(?:per cent|pct)(?!\w))")
 _RELATIONS = re.compile(r"!=|<=|>=|==|=<|[<>=≠≤≥≈∈∉⊂⊆]")
 _RELATION_NAMES = {"!=": "≠", "<=": "≤", "=<": "≤", ">=": "≥", "==": "="}
 _NUMBER = re.compile(r"\d[\d.,]*")
@@ -189,7 +191,7 @@ def decide_opposite(task: Task, reference: str, answer: str) -> Decision | None:
     if len(reference) > MAX_CHARACTERS or len(answer) > MAX_CHARACTERS:
         return None
     expected_text, given_text = unwrap(reference), unwrap(answer)
-    decision = _compare_relations(expected_text, given_text) or _compare_bounds(expected_text, given_text)
+    decision = _compare_relations(expected_text, given_text) or compare_bounds(expected_text, given_text)
     if decision:
         return decision
     expected, actual = split_words(expected_text), split_words(given_text)
@@ -293,11 +295,12 @@ def _compare_relations(expected: str, actual: str) -> Decision | None:
     return None
 
 
-def _compare_bounds(expected: str, actual: str) -> Decision | None:
+def compare_bounds(expected: str, actual: str) -> Decision | None:
     """Compare two bounds of the same number: "at least 18" and "under 18"; "more than 100" and "over 100"."""
     if len(actual) > MAX_BOUND_CHARACTERS:
         return None
-    expected, actual = (" ".join(read_number_words(text.split(), {})) for text in (expected, actual))
+    texts = (" ".join(read_number_words(text.lower().split(), {})) for text in (expected, actual))
+    expected, actual = (_PERCENT.sub(" percent", text) for text in texts)
     if len(numbers := _NUMBER.findall(expected)) != 1:
         return None
     others = _NUMBER.findall(actual)

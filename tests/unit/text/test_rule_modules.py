@@ -26,6 +26,17 @@ VOTERS = "Citizens who are at least 18 years old."
         ("Capital?", "Paris", "Answer: Paris\nSorry, no: Lyon", "commitment", False),
         ("Capital?", "Paris", "Answer: Paris\n\nIt is not Lyon, as many think.", "identical", True),
         ("How many?", "24", "twenty-four Anything like 42 is far off", None, None),
+        # The letter of an option is no formula, unless an element is asked for.
+        ("Which gas causes it?\nA) oxygen\nB) carbon dioxide\nC) argon", "B", "CO2", None, None),
+        ("Which element is it?", "B", "CO2", "code", False),
+        # A name in small letters.
+        ("Who gave the leading speech?", "Lord Atkin", "lord denning", "name", False),
+        ("Who gave the leading speech?", "Lord Atkin", "mr atkin", None, None),
+        # The number of a name in words.
+        ("Which?", "Vitamin B12", "vitamin b-12", "identifier", True),
+        ("Which?", "Vitamin B12", "Vitamin B twelve", "identifier", True),
+        ("Which?", "Vitamin B12", "Vitamin B six", "identifier", False),
+        ("Which?", "Boeing 747", "Boeing seven forty-seven", None, None),
         # Cut off within a calculation.
         ("How much is left?", "42", "First we multiply: 6 * 7 = 42. Next we have to subtract the", "mention", False),
         ("How much is left?", "42", "6 * 7 = 42. Now subtract the", "mention", False),

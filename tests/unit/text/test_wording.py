@@ -11,6 +11,10 @@ from bert_judge.text.rules import decide
         ("more than 100", "over 100", True),
         ("at least 18 years", "18 years or more", True),
         ("at least 18", "under 18", False),
+        ("at least 80%", "a minimum of 80 percent", True),
+        ("at least 80%", "Eighty percent minimum.", True),
+        ("at least 80%", "a maximum of 80 per cent", False),
+        ("at least 80%", "at least 80 kg", None),
         ("true", "It is true.", None),
         (
             "Microsoft sued the small firm Lindows over its name in 2001.",
