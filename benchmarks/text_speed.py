@@ -46,6 +46,7 @@ GROUPS = {
     "read_answer": "cut the answer",
     "decide": "other rules",
 }
+WARM_UP_ROWS = 300
 SAMPLE_SECONDS = 0.001
 # Files in which many models answered each question.
 MANY_MODELS = ("gsm8k_44_models", "math_l5_43_models", "mmlu_pro_29_models")
@@ -119,9 +120,13 @@ def parts(rows: timing.Rows) -> Mapping[str, Callable[[], object]]:
 def measure(count: int) -> dict[str, tuple[float, str]]:
     """Return the rows per second of processor time of each part, and a hash of its results."""
     results = {}
-    for kind, rows in (("mixed rows", timing.mixed(count)), ("all answers to a question", shared(count))):
-        for work in parts(timing.Rows(*(column[:8] for column in vars(rows).values()))).values():
-            work()  # reads the tables and compiles the patterns
+    for kind, choose in (("mixed rows", timing.mixed), ("all answers to a question", shared)):
+        rows = choose(count + WARM_UP_ROWS)
+        rows, others = (
+            timing.Rows(*(column[part] for column in vars(rows).values())) for part in (slice(count), slice(count, None))
+        )
+        for work in parts(others).values():
+            work()  # reads the tables and compiles the patterns, which happens once per process
         for name, work in parts(rows).items():
             started = time.process_time()
             result = work()

@@ -193,6 +193,8 @@ _DIGIT, _MAX_BEFORE_DIGIT = re.compile(r"\d"), max(map(len, _SIGNS)) + 6
 _BEFORE = re.compile(r"(?:[A-Za-z\u00c0-\u024f\u0370-\u04ff\d_#^{\\]|\d[.,:/]|\.)\Z")
 _BRACKETS = ("(", "[", "{")
 _AFTER = re.compile(r"(?:[:/]\d|-\d|\.\d|_|(?:st|nd|rd|th|['’]?s)\b|[^\W\d_]*\d)", re.IGNORECASE)
+# Behind these marks, no unit belongs to the number before them.
+_ENDS_ALONE = re.compile(r"\Z|[.,;:!?)\]}=+]| [=+(\[<>|*×·/]")
 _SCALE = re.compile(rf"\s?-?(?P<word>{_alternatives(_TABLES['scales'])})\.?", re.IGNORECASE)
 _LETTER = re.compile(rf"(?P<letter>{'|'.join(sorted(_TABLES['letters'], key=len, reverse=True))})(?![^\W_]|[·/^])")
 _POINTS = re.compile(rf"\s?-?(?:{_alternatives(_TABLES['percentage_points'])})", re.IGNORECASE)
@@ -211,6 +213,8 @@ _RATIO = re.compile(r"/|\sper\s")
 _ARTICLE = re.compile(r"[aIy]|A(?!\s?(?:[.,;)/·]|\Z))")
 _FEET = re.compile(r"(\d+)\s?['′’]\s?(?:(\d+(?:\.\d+)?)\s?(?:[\"″”]|''|’’))?(?!\w)")
 _NOUN = re.compile(r" (?:[a-z]{2,} )?(?P<noun>[a-z]{3,})(?![\w])")
+_AMBIGUOUS, _DECIMAL_COMMA = re.compile(r"[1-9]\d{0,2}\.\d{3}|\d{1,3},\d{1,2}"), re.compile(r"[\d.]+,\d{1,2}")
+_NO_DIGIT = re.compile(r"[^\d.]")
 _ZEROS = re.compile(r"\A0*\.?0*")
 
 
@@ -376,9 +380,12 @@ def _read_quantity(text: str, match: re.Match[str]) -> Quantity | None:
     if match["sign"] == "$" and (country := _COUNTRY.search(text[max(0, start - 4) : start])):
         currencies, start = frozenset([f"{country[0]}$"]), start - len(country[0])
     scale = 1
-    if (word := _SCALE.match(text, end)) and (not match["below"]):
+    is_alone = _ENDS_ALONE.match(text, end) is not None
+    if is_alone or match["below"]:
+        pass
+    elif word := _SCALE.match(text, end):
         scale, end = 10 ** _TABLES["scales"][word["word"].lower()], word.end()
-    elif (letter := _LETTER.match(text, end)) and not match["below"]:
+    elif letter := _LETTER.match(text, end):
         scale, end = 10 ** _TABLES["letters"][letter["letter"]], letter.end()
     quantity = Quantity(
         value * scale if scale != 1 else value,
@@ -387,9 +394,12 @@ def _read_quantity(text: str, match: re.Match[str]) -> Quantity | None:
         start,
         end,
         scale=scale,
-        is_ambiguous=bool(match["digits"] and re.fullmatch(r"[1-9]\d{0,2}\.\d{3}|\d{1,3},\d{1,2}", match["digits"])),
+        is_ambiguous=bool(match["digits"] and _AMBIGUOUS.fullmatch(match["digits"])),
         currencies=currencies,
+        kind="currency" if currencies else "",
     )
+    if is_alone:
+        return quantity._replace(text=text[start:end].strip())
     quantity = _with_unit(text, quantity)
     if quantity.end == end and scale == 1 and text[end : end + 1].isalpha() and text[end].isascii():
         # 49ers, 80D
@@ -412,7 +422,7 @@ def _with_unit(text: str, quantity: Quantity) -> Quantity:
             quantity = quantity._replace(value=quantity.value / 100, step=quantity.step / 100)
         return quantity._replace(kind="currency", currencies=currencies, end=form.end())
     if quantity.currencies:
-        return quantity._replace(kind="currency")
+        return quantity
     if match := _read_unit(text, end):
         unit, end = match
         if not unit.dimension and not _RATIO.search(unit.name):
@@ -442,11 +452,11 @@ def _read_number(match: re.Match[str]) -> tuple[Fraction, Fraction, int] | None:
             return None
         return sign * (int(match["mixed"]) + Fraction(int(match["above"]), int(match["under"]))), Fraction(0), 3
     digits = match["digits"]
-    if match["comma"] or (re.fullmatch(r"[\d.]+,\d{1,2}", digits) and "." in digits):
+    if match["comma"] or ("." in digits and _DECIMAL_COMMA.fullmatch(digits)):
         digits = digits.replace(".", "").replace(",", ".")
     elif digits.count(".") > 1:
         digits = digits.replace(".", "")
-    digits = re.sub(r"[^\d.]", "", digits)
+    digits = _NO_DIGIT.sub("", digits)
     if len(digits) > 60:
         return None
     integer, _, decimals = digits.partition(".")

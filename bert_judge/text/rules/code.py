@@ -150,16 +150,17 @@ _ATOMS = re.compile(rf"({_ELEMENT})(\d*)")
 _GROUP = re.compile(r"[(\[]([^()\[\]]*)[)\]](\d*)")
 _FORMULA = re.compile(rf"(?:[(\[]*{_ELEMENT}\d*(?:[)\]]\d*)*)+(?:\d*[+-])?")
 _COMMAND, _MARKUP = re.compile(r"\\(?:ce|mathrm|text|mathsf|rm)\s?"), re.compile(r"[${}_^\\\s]|\((?:s|l|g|aq)\)")
+_PLUS = re.compile(r"\s\+\s|(?<=[\w)])\+(?=[\w(])")
 _REACTION_ARROW = re.compile(r"\s*(?:<?-+>|→|⟶|⇌|<=>|\\(?:right|left)*arrow|=)\s*")
 
 
 def _compare_formulas(question: str, expected: str, actual: str) -> Decision | None:
     first, second = (_COMMAND.sub("", unicodedata.normalize("NFKC", text)) for text in (expected, actual))
-    sides = [[_read_side(side) for side in _REACTION_ARROW.split(text)] for text in (first, second)]
-    is_reaction = "+" in first and ("=" not in first or _ASKS_REACTION.search(question))
-    if is_reaction and len(sides[0]) == len(sides[1]) == 2 and all(all(terms) for terms in sides):
-        is_same = sides[0] == sides[1]
-        return Decision(is_same, "code", f"{'the same' if is_same else 'another'} reaction")
+    if "+" in first and ("=" not in first or _ASKS_REACTION.search(question)):
+        sides = [[_read_side(side) for side in _REACTION_ARROW.split(text)] for text in (first, second)]
+        if len(sides[0]) == len(sides[1]) == 2 and all(all(terms) for terms in sides):
+            is_same = sides[0] == sides[1]
+            return Decision(is_same, "code", f"{'the same' if is_same else 'another'} reaction")
     first, second = (_MARKUP.sub("", text) for text in (first, second))
     is_marked = any(map(str.isdigit, first)) and any(map(str.isalpha, first))
     if not (_FORMULA.fullmatch(first) and _FORMULA.fullmatch(second) and (is_marked or _ASKS_SUBSTANCE.search(question))):
@@ -176,7 +177,7 @@ def _compare_formulas(question: str, expected: str, actual: str) -> Decision | N
 
 def _read_side(text: str) -> Counter[str] | None:
     """Return the terms of one side of a reaction with their coefficients."""
-    terms = [_MARKUP.sub("", term) for term in re.split(r"\s\+\s|(?<=[\w)])\+(?=[\w(])", text)]
+    terms = [_MARKUP.sub("", term) for term in _PLUS.split(text)]
     return Counter(terms) if all(_FORMULA.fullmatch(term.lstrip("0123456789")) for term in terms) else None
 
 

@@ -27,12 +27,13 @@ _DENIAL = re.compile(
 
 def decide_no_answer(task: Task, text: str) -> Decision | None:
     """Decide correct if the answer abstains too, incorrect if it is a short text that names something."""
-    quantities = map(read_reference, task.references)
-    if any(quantity and not quantity.value for quantity in quantities) and _says_zero(task.question, text):
-        return Decision(True, "no_answer", "none is 0")
-    number = is_quantity(text)
-    if number and not number.value and any(_says_zero(task.question, reference) for reference in task.references):
-        return Decision(True, "no_answer", "0 is none")
+    if _ASKS_NUMBER.search(task.question):
+        quantities = map(read_reference, task.references)
+        if any(quantity and not quantity.value for quantity in quantities) and _says_zero(task.question, text):
+            return Decision(True, "no_answer", "none is 0")
+        number = is_quantity(text)
+        if number and not number.value and any(_says_zero(task.question, reference) for reference in task.references):
+            return Decision(True, "no_answer", "0 is none")
     # Among several references, one that declines may be the exception.
     if 2 * sum(map(states_no_answer, task.references)) < max(len(task.references), 1):
         return None
@@ -61,8 +62,8 @@ _DENIED_VERB = re.compile(r"\b(?:do|does|did|has|have|had|was|were)(?: not|n['â€
 
 
 def _says_zero(question: str, answer: str) -> bool:
-    """Return whether a short answer denies what is counted: none, no goals, he did not score."""
-    if not _ASKS_NUMBER.search(question) or len(answer) > MAX_ZERO_CHARACTERS or find_quantities(answer) or declines(answer):
+    """Return whether a short answer to a question about a number denies what is counted: none, no goals, he did not score."""
+    if len(answer) > MAX_ZERO_CHARACTERS or find_quantities(answer) or declines(answer):
         return False
     verb = _DENIED_VERB.search(answer)
     return bool(_NOTHING.fullmatch(answer) or (verb and verb[1].lower() in question.lower()))

@@ -299,19 +299,18 @@ def compare_bounds(expected: str, actual: str) -> Decision | None:
     """Compare two bounds of the same number: "at least 18" and "under 18"; "more than 100" and "over 100"."""
     if len(actual) > MAX_BOUND_CHARACTERS:
         return None
-    texts = (" ".join(read_number_words(text.lower().split(), {})) for text in (expected, actual))
-    expected, actual = (_PERCENT.sub(" percent", text) for text in texts)
-    if len(numbers := _NUMBER.findall(expected)) != 1:
+    texts = [_PERCENT.sub(" percent", " ".join(read_number_words(text.lower().split(), {}))) for text in (expected, actual)]
+    numbers, others = map(_NUMBER.findall, texts)
+    if len(numbers) != 1:
         return None
-    others = _NUMBER.findall(actual)
-    bounds = [[_bound_names().get(match.casefold(), "") for match in _bounds().findall(text)] for text in (expected, actual)]
+    bounds = [[_bound_names().get(match, "") for match in _bounds().findall(text)] for text in texts]
     if len(others) != 1 or [len(names) for names in bounds] != [1, 1] or numbers[0].rstrip(".,") != others[0].rstrip(".,"):
         return None
-    rest = [_words_around_bound(_bounds().sub(" ", _NUMBER.sub(" ", text))) for text in (expected, actual)]
+    rest = [_words_around_bound(_bounds().sub(" ", _NUMBER.sub(" ", text))) for text in texts]
     if rest[0] != rest[1]:
         return None
     first, second = bounds[0][0], bounds[1][0]
-    if first.rstrip("=") == second.rstrip("=") and first != second and _AGE.search(f"{expected} {actual}"):
+    if first.rstrip("=") == second.rstrip("=") and first != second and _AGE.search(" ".join(texts)):
         # People say "over 18" for 18 and more.
         return None
     if first == second:
