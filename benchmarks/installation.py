@@ -4,11 +4,11 @@
     python benchmarks/installation.py --extras
 
 Builds the wheel, installs it into an empty environment (`pip install --no-compile`, from the configured index) and prints packages
-and megabytes, without pip and setuptools, which every environment has, and processor seconds and peak memory of `--help` and of the
-first verdict on a file with one row that the encoder reads. It scores the example, and serves one request. With BERT_JUDGE_DATA, it
-compares scores in float32 and the verdicts of the automatic choice with those of torch in float32, on 3,000 rows of five files, in
-the environment that runs this script. Exits with code 1 if packages or megabytes exceed their limit; seconds and memory depend on
-the processor, and are printed beside those of `import pandas`.
+and megabytes, without pip and setuptools, which every environment has, and processor seconds and peak memory of `--help`, of the
+first verdict on a file with one row that the encoder reads, and of one that needs no encoder. It scores the example, and serves one
+request. With BERT_JUDGE_DATA, it compares scores in float32 and the verdicts of the automatic choice with those of torch in
+float32, on 3,000 rows of five files, in the environment that runs this script. Exits with code 1 if packages or megabytes exceed
+their limit; seconds and memory depend on the processor, and are printed beside those of `import pandas`.
 
 `--extras` prints the packages and megabytes of each extra instead, without bytecode, in the environment that runs this script.
 torch counts as it is installed: its build for CPUs, or the one with CUDA and the packages that this brings.
@@ -43,6 +43,8 @@ ROW = {
     "reference": "Chlorophyll breaks down and other pigments become visible",
     "answer": "The green pigment decays, so that the yellow and red ones show",
 }
+# It needs no encoder.
+SHORT_ROW = {"question": "Capital of France?", "reference": "Paris", "answer": "It is Paris."}
 NOT_COUNTED = ("pip", "setuptools", "pkg_resources", "_distutils_hack")
 EXTRAS = ("api", "hub", "excel", "gguf", "rouge", "workflow", "train", "llm", "all")
 LIMITS = {"packages": 60.0, "megabytes": 700.0}
@@ -191,7 +193,8 @@ def main() -> None:
         print(f"installed in {time.monotonic() - started:.0f} s", flush=True)
         [packages] = environment.glob("lib/python3*/site-packages")
         results = dict(zip(("packages", "megabytes"), measure_size(packages), strict=True))
-        (folder / "answers.jsonl").write_text(json.dumps(ROW) + "\n", "utf-8")
+        for name, row in (("answers", ROW), ("short", SHORT_ROW)):
+            (folder / f"{name}.jsonl").write_text(json.dumps(row) + "\n", "utf-8")
         program, score = str(python.with_name("bert-judge")), ["score", "answers.jsonl", "--force"]
         for arguments in (["--help"], score):
             # The first call compiles the modules.
@@ -202,6 +205,7 @@ def main() -> None:
             "import pandas": [str(python), "-c", "import pandas"],
             "--help": [program, "--help"],
             "first verdict": [program, *score],
+            "first verdict without the encoder": [program, "score", "short.jsonl", "--force"],
         }.items():
             print("{}: {:.2f} s of processor time, {:.0f} MB".format(name, *measure(command, folder)), flush=True)
         failed = [name for name, value in results.items() if value > LIMITS[name]]

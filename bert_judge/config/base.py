@@ -45,7 +45,12 @@ class Block(BaseModel):
     """A block of the configuration; unknown keys are errors."""
 
     model_config = ConfigDict(
-        extra="forbid", validate_by_name=True, validate_by_alias=True, use_attribute_docstrings=True, allow_inf_nan=False
+        defer_build=True,
+        extra="forbid",
+        validate_by_name=True,
+        validate_by_alias=True,
+        use_attribute_docstrings=True,
+        allow_inf_nan=False,
     )
     # Keys that do not change results, for example batch sizes: not part of a spec.
     run_time: ClassVar[frozenset[str]] = frozenset()

@@ -12,8 +12,6 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-import joblib
-
 from bert_judge.runtime.errors import InputError
 
 # On Linux, one of these exists where a driver of NVIDIA or AMD is loaded.
@@ -61,7 +59,13 @@ def supports_amx() -> bool:
 def num_threads() -> int:
     """Return OMP_NUM_THREADS, or else the number of physical cores that this process may use."""
     configured = os.environ.get("OMP_NUM_THREADS", "")
-    return int(configured) if configured.isdecimal() and int(configured) else joblib.cpu_count(only_physical_cores=True)
+    if configured.isdecimal() and int(configured):
+        return int(configured)
+    # The first verdict by words does not need it.
+    import joblib
+
+    cores: int = joblib.cpu_count(only_physical_cores=True)
+    return cores
 
 
 @cache

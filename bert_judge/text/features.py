@@ -11,11 +11,12 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TypeVar
 
 import numpy as np
 
+from bert_judge.runtime import hardware
 from bert_judge.text import choices, extraction
 from bert_judge.text.edits import NO_EDITS, Edits, count_edits, may_be_edited
 from bert_judge.text.extraction import stated_answers, unwrap
@@ -59,16 +60,20 @@ CONTEXT_FEATURES = (
 
 
 class FeatureExtractor:
-    """Computes feature tables, long ones in several processes on at most `cores` cores."""
+    """Computes feature tables, long ones in several processes on at most `cores` cores, by default the physical ones."""
 
-    def __init__(self, cores: int) -> None:
-        self.processes = min(cores, MAX_PROCESSES)
+    def __init__(self, cores: int | None = None) -> None:
+        self._cores = cores
         self._rows_seen = 0
+
+    @cached_property
+    def processes(self) -> int:
+        return min(self._cores or hardware.num_threads(), MAX_PROCESSES)
 
     def extract(self, questions: Sequence[str], references: Sequence[Sequence[str]], candidates: Sequence[str]) -> np.ndarray:
         """See `feature_table`."""
         self._rows_seen += len(candidates)
-        if self.processes == 1 or self._rows_seen <= SINGLE_PROCESS_ROWS or len(candidates) < MIN_PARALLEL_ROWS:
+        if self._rows_seen <= SINGLE_PROCESS_ROWS or len(candidates) < MIN_PARALLEL_ROWS or self.processes == 1:
             return feature_table(questions, references, candidates)
         # Columns of a data frame cannot be sliced by position.
         columns = list(questions), list(references), list(candidates)

@@ -83,6 +83,13 @@ def test_a_first_verdict_imports_no_package_for_tables(tmp_path: Path) -> None:
     assert done.stdout.splitlines()[-1] == "exit code predict 0", done.stderr
 
 
+def test_a_verdict_by_words_loads_no_encoder(tmp_path: Path) -> None:
+    """OpenVINO and the conversion of the weights take a third of its time and half of its memory."""
+    row = ["-q", "What is the capital of France?", "-r", "Paris", "It is Paris."]
+    done = run(tmp_path, ["predict", *row], absent=[*ABSENT, "pandas", "pyarrow", "scipy", "openvino", "joblib"])
+    assert done.stdout.splitlines()[-1] == "exit code predict 0", done.stderr
+
+
 def test_the_server_needs_no_extra() -> None:
     done = subprocess.run([sys.executable, "-c", SERVE, json.dumps(ABSENT)], capture_output=True, text=True, check=True)
     assert '"verdict":"correct"' in done.stdout

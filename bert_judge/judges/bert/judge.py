@@ -26,7 +26,6 @@ from bert_judge.judges.bert import BertJudgeConfig, stacker, unread
 from bert_judge.judges.bert.certainty import ANY_KIND, fit_own_certain_scores, is_certain, is_doubtful
 from bert_judge.judges.bert.trees import Trees
 from bert_judge.judges.protocol import BACKEND, Label, Row, decided, empty_answer, unfinished
-from bert_judge.runtime import hardware
 from bert_judge.runtime.errors import InputError
 from bert_judge.statistics.logistic import expit, logit
 from bert_judge.statistics.metrics import classification_metrics
@@ -173,7 +172,7 @@ class BERTJudge:
         self.trees = stacker.load_trees(self.path) if self.checkpoint.metadata.stacker else None
         # Stacker of a judge that is trained further.
         self._prior: StackerWeights | None = None
-        self.feature_extractor = FeatureExtractor(cores=hardware.num_threads())
+        self.feature_extractor = FeatureExtractor()
         precision = str(dtype).removeprefix("torch.") if dtype is not None else precision
         self.engine = Engine(self.checkpoint, backend, precision, batch_tokens)
         choice = self.engine.choice
@@ -610,6 +609,9 @@ class BERTJudge:
             closest = closest_references(texts.references, texts.candidates)
             texts = texts._replace(references=[[text] for text in closest])
         output = self.engine.score(*texts)
+        if not len(rows):
+            # The encoder is compiled for the first row that it has to read.
+            return output
         # Rounding must not flip a verdict.
         logits, error = output.logits, self.engine.logit_error
         close = self._undecided(logits - error, logits + error, offsets)
