@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
@@ -16,12 +16,12 @@ from bert_judge.assets.prepare import GENERAL, GENERAL_FOLDER
 from bert_judge.cli import configurations, options
 from bert_judge.cli.terminal import console, echo, format_number, format_percent, log, make_table, shorten
 from bert_judge.evaluation.attacks import AttackTables, attack_judge
-from bert_judge.importers import column_names
-from bert_judge.importers.frameworks import open_answers
+from bert_judge.importers.answers import make_column_reader
+from bert_judge.importers.frameworks import PLAIN_COLUMNS, open_answers, read_answer_records
 from bert_judge.labels.judge_loading import find_judge
 from bert_judge.plan import ATTACKS
 from bert_judge.runtime.errors import InputError
-from bert_judge.tables.readers.rows import open_rows
+from bert_judge.tables.readers.rows import LocatedRecord
 from bert_judge.tasks.build import build_task
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _print_attacks(result: AttackTables, folder: Path) -> None:
 
 
 def certify(
-    file: Annotated[Path, typer.Argument(help="Labelled answers that the judge never saw: CSV, JSON lines or parquet.")],
+    file: Annotated[Path, typer.Argument(help="Labelled answers that the judge never saw, as for score.")],
     judge: Annotated[
         str, typer.Option("--judge", "-j", help="Folder of a judge, general, a rule, or another judge of score.")
     ] = GENERAL,
@@ -136,12 +136,21 @@ def certify(
     The bounds are exact one-sided 95% bounds, clustered by question. The exit code is 0 or, if it fails, 2. Answers that the judge
     was trained or calibrated on are refused.
     """
-    source = open_rows(file)
     named = options.without_none(question=question, references=references, candidate=candidate, label=label[0] if label else None)
-    detected = column_names.detect_columns(file, source.columns, named, (*ROLES, "label"), with_label=True)
+    answers = open_answers(file, is_plain=bool(named))
+    detected = options.find_columns(answers, named, (*ROLES, "label"))
     labels = label or [detected["label"]]
-    if missing := [name for name in labels if name not in source.columns]:
-        raise InputError(f"{file}: no column {missing[0]!r} for --label; available: {', '.join(map(repr, source.columns))}")
+    records: Iterable[LocatedRecord]
+    if answers.framework is not None:
+        reader, records = make_column_reader(PLAIN_COLUMNS), read_answer_records(file, answers.framework)
+    else:
+        source = answers.source
+        assert source is not None
+        if missing := [name for name in labels if name not in source.columns]:
+            raise InputError(f"{file}: no column {missing[0]!r} for --label; available: {', '.join(map(repr, source.columns))}")
+        columns = {role: column for role, column in detected.items() if role != "label"}
+        reader = make_column_reader(columns, source.holds_texts, source.sample)
+        records = source.records([*columns.values(), *labels])
     folder = find_judge(judge).folder
     if card and (folder is None or folder == GENERAL_FOLDER):
         raise InputError(f"--card: {judge} is not the folder of a judge; leave --card out")
@@ -152,10 +161,10 @@ def certify(
     if attacks is not None and loaded.name not in rates:
         raise InputError(f"{attacks}: no attack rates of {loaded.name}; run bert-judge attack, or omit --attacks")
     log("; ".join(f"{role}: {detected[role]!r}" for role in ROLES) + f"; labels: {', '.join(map(repr, labels))}")
-    columns = {role: column for role, column in detected.items() if role != "label"}
     result = certify_file(
-        source,
-        columns,
+        file,
+        records,
+        reader,
         labels,
         loaded,
         min_sensitivity=min_sensitivity,

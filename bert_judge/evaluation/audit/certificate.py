@@ -6,7 +6,7 @@ against both. A sample that a flawless judge could not pass, as ten rows are, is
 
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
@@ -20,7 +20,7 @@ from bert_judge import tables
 from bert_judge.encoder.judge_folder import hash_rows, read_seen_rows
 from bert_judge.evaluation.audit.sampling import LABEL, RATE, UNLABELLED, inclusion_probabilities, majority
 from bert_judge.evaluation.score_tables import MODEL
-from bert_judge.importers.answers import make_column_reader
+from bert_judge.importers.answers import RecordReader
 from bert_judge.judges.protocol import CORRECT, INCORRECT, INVALID, VERDICT_CODES, Row
 from bert_judge.labels.judge_loading import NamedJudge
 from bert_judge.labels.judging import judge_rows, parse_record
@@ -29,7 +29,7 @@ from bert_judge.statistics import metrics
 from bert_judge.statistics.bootstrap import CONFIDENCE, QuestionBootstrap, classification_resamples, percentile_interval
 from bert_judge.statistics.intervals import proportion, proportion_lower_bound
 from bert_judge.tables.readers import values
-from bert_judge.tables.readers.rows import RowFile
+from bert_judge.tables.readers.rows import LocatedRecord
 
 MIN_SENSITIVITY = MIN_SPECIFICITY = 0.8
 
@@ -237,8 +237,9 @@ log = logging.getLogger(__name__)
 
 
 def certify_file(
-    source: RowFile,
-    columns: Mapping[str, str],
+    file: Path,
+    records: Iterable[LocatedRecord],
+    reader: RecordReader,
     labels: Sequence[str],
     judge: NamedJudge,
     *,
@@ -249,17 +250,16 @@ def certify_file(
     """Certify a judge on the rows of a file that have a label; see `certify`.
 
     Args:
-        columns: question, references and candidate → column.
+        file: that the records are of, for messages.
         labels: columns with labels, one per annotator; the majority decides.
 
     Raises:
         InputError: no labels, one class only, too few rows, or rows that the judge has seen.
     """
-    reader = make_column_reader(columns, source.holds_texts, source.sample)
     rows, votes, undecided = [], [], 0
-    for position, record in source.records([*columns.values(), *labels]):
+    for position, record in records:
         row = parse_record(reader, record).input
-        where = f"{source.path}: {position}: column"
+        where = f"{file}: {position}: column"
         cells = [values.parse_cell(f"{where} {name!r}", values.parse_label, record.get(name)) for name in labels]
         undecided += cells.count(0.5)
         cells = list(map(values.round_label, cells))
@@ -267,13 +267,13 @@ def certify_file(
             rows.append(row)
             votes.append([math.nan if value is None else value for value in cells])
     if undecided:
-        log.warning("%s: %d labels are 0.5, neither correct nor incorrect, and are left out", source.path, undecided)
+        log.warning("%s: %d labels are 0.5, neither correct nor incorrect, and are left out", file, undecided)
     if not rows:
-        raise InputError(f"{source.path}: no row has a label in {', '.join(map(repr, labels))}; label some answers")
+        raise InputError(f"{file}: no row has a label in {', '.join(map(repr, labels))}; label some answers")
     opinions = pd.DataFrame(votes)
     truth = majority(opinions)
     texts = [(row.question, row.candidate) if isinstance(row, Row) else ("", "") for row in rows]
-    _check_unseen(source.path, judge.folder, texts)
+    _check_unseen(file, judge.folder, texts)
     judged = judge_rows(judge, rows)
     verdicts = [INVALID if label is None else VERDICT_CODES[label.verdict] for label in judged]
     scores = [math.nan if label is None or label.score is None else label.score for label in judged]
@@ -290,7 +290,7 @@ def certify_file(
             attack_rate=attack_rate,
         )
     except InputError as error:
-        raise InputError(f"{source.path}: {error}") from error
+        raise InputError(f"{file}: {error}") from error
 
 
 def _check_unseen(path: Path, folder: Path | None, texts: Sequence[tuple[str, str]]) -> None:

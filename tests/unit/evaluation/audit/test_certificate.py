@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from helpers.framework_files import choice, jsonl
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 from typer.testing import CliRunner
@@ -164,19 +165,36 @@ def test_a_half_is_no_label(tmp_path, caplog):
     assert "10 labels are 0.5, neither correct nor incorrect, and are left out" in caplog.text
 
 
+def test_a_file_of_a_framework_is_certified_on_its_own_verdicts(tmp_path):
+    """As score, audit and train read it."""
+    rows = [
+        choice(
+            doc_id=number,
+            doc={"question": f"Which letter follows the {number}th?"},
+            target=str(1 if number % 2 else 2),
+            acc=float(number % 2),
+        )
+        for number in range(60)
+    ]
+    file = jsonl(tmp_path / "samples_letters_2026-11-28T12-00-00.000000.jsonl", rows)
+    done = CliRunner().invoke(app, ["certify", str(file), "--judge", "exact_match"])
+    assert done.exit_code == 0 and "exact_match on 60 labelled answers" in done.stdout, done.output
+
+
 def test_rows_that_the_judge_has_seen_are_refused(tmp_path):
-    from bert_judge.cli.measure import ROLES
     from bert_judge.evaluation.audit.certificate import certify_file
+    from bert_judge.importers.answers import make_column_reader
     from bert_judge.labels.judge_loading import load_judges
     from bert_judge.tables.readers.rows import open_rows
 
     file = write_answers(tmp_path / "answers.jsonl", 60)
     write_seen_rows(tmp_path, hash_rows(["3 + 1?", "unseen"], ["adding one gives  53.", "x"]))
     assert read_seen_rows(tmp_path).shape == (2,)
-    columns = dict(zip(ROLES, ("question", "reference", "answer"), strict=True))
+    reader = make_column_reader({"question": "question", "references": "reference", "candidate": "answer"})
     with pytest.raises(InputError, match=r"1 of 60 labelled answers were used to train or calibrate"):
         judge = replace(load_judges(["contains"])[0], folder=tmp_path)
-        certify_file(open_rows(file), columns, ["label"], judge, min_sensitivity=0.8, min_specificity=0.8)
+        records = open_rows(file).records(["question", "reference", "answer", "label"])
+        certify_file(file, records, reader, ["label"], judge, min_sensitivity=0.8, min_specificity=0.8)
 
 
 def test_rows_that_the_general_judge_has_seen_are_refused(tmp_path, monkeypatch):
