@@ -40,9 +40,9 @@ ORDINALS = {word: number for number, word in enumerate(_SMALL_ORDINALS.split(), 
 _MONTH_NAMES = "january february march april may june july august september october november december"
 # Abbreviation → name.
 _MONTHS = {word: name for name in _MONTH_NAMES.split() for word in (name, name[:3])} | {"sept": "september"}
-_CARDINALS = {word: Decimal(number) for word, number in (NUMBER_WORDS | _TENS).items()}
+CARDINALS = {word: Decimal(number) for word, number in (NUMBER_WORDS | _TENS).items()}
 _SIGN_WORDS = frozenset({"negative", "minus"})
-_SPELLED = frozenset({*_CARDINALS, "hundred", *ORDINALS, *_SIGN_WORDS})
+_SPELLED = frozenset({*CARDINALS, "hundred", *ORDINALS, *_SIGN_WORDS})
 _PERCENT_WORDS = frozenset({"percent", "pct", "cent"})
 _PERCENT = re.compile(r"(\d) (?:percent|per cent|pct)(?!\S)")
 _ORDINAL_SUFFIXES = frozenset({"st", "nd", "rd", "th"})
@@ -438,8 +438,8 @@ def drop_percent(words: list[str]) -> list[str]:
     return spelled.split()
 
 
-# 3 point 1 4, and a year: 19 84, 10 66, which is no time, 19 oh 6.
-_SPOKEN = re.compile(r"(?:(-?\d+) )?point((?: \d)+)|(?:in )?(?:(1[6-9]|20) ([1-9]\d)|(1\d) ([6-9]\d)|(1\d|20) oh (\d))")
+# 3 point 1 4, and a year: 19 84, in 19 84. 10 66 and 19 oh 6 may be prices, scores and times.
+_SPOKEN = re.compile(r"(?:(-?\d+) )?point((?: \d)+)|(?:in )?(1[6-9]|20) ([1-9]\d)")
 _MAX_SPOKEN = 8
 
 
@@ -469,8 +469,7 @@ def read_number_words(words: Sequence[str], scales: Mapping[str, int] = _SCALES)
         and not any(map(str.isdigit, "".join(words)))
         and (spoken := _SPOKEN.fullmatch(" ".join(numbers)))
     ):
-        year = "".join(filter(None, spoken.groups()[2:6])) or (f"{spoken[7]}0{spoken[8]}" if spoken[7] else "")
-        return [year or f"{spoken[1] or 0}.{spoken[2].replace(' ', '')}"]
+        return [f"{spoken[3]}{spoken[4]}" if spoken[3] else f"{spoken[1] or 0}.{spoken[2].replace(' ', '')}"]
     return numbers
 
 
@@ -492,7 +491,7 @@ def _read_number(words: Sequence[str], position: int, scales: Mapping[str, int])
             word == "and"
             and position > start
             and not (value or 0) % 100
-            and (next_word in _CARDINALS or (value is None and next_word.isdecimal()))
+            and (next_word in CARDINALS or (value is None and next_word.isdecimal()))
         ):
             pass
         elif word in ORDINALS or (word in _TENS and ORDINALS.get(next_word, 99) < 10):
@@ -501,10 +500,10 @@ def _read_number(words: Sequence[str], position: int, scales: Mapping[str, int])
             number = _TENS[word] + ORDINALS[next_word] if word in _TENS else ORDINALS[word]
             suffix = "th" if number in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
             return f"{number}{suffix}", position + 1 + (word in _TENS)
-        elif word in _CARDINALS and (value is None or (value and not value % 100)):
-            value = (value or Decimal(0)) + _CARDINALS[word]
-            if word in _TENS and 0 < _CARDINALS.get(next_word, 0) < 10:
-                value, position = value + _CARDINALS[next_word], position + 1
+        elif word in CARDINALS and (value is None or (value and not value % 100)):
+            value = (value or Decimal(0)) + CARDINALS[word]
+            if word in _TENS and 0 < CARDINALS.get(next_word, 0) < 10:
+                value, position = value + CARDINALS[next_word], position + 1
         elif value is None and _NUMERAL.fullmatch(word) and (scale is None or Decimal(word) < scale):
             value = Decimal(word)
         else:

@@ -142,7 +142,7 @@ _FACTORS = re.compile(r"\s?[·⋅*\s]\s?|(?<=\d)(?=[^\W\d_])")
 _MINUS_WORD = re.compile(r"\b(?:negative|minus)\s(?=[$€£]?\.?\d)", re.IGNORECASE)
 _SIGNED_ACCOUNTING = re.compile(rf"([$€£])\s?\(({_PLAIN_NUMBER})\)")
 _MIXED = [
-    (re.compile(rf"(?<![\w.,/])(\d+) and (?:an?|1|one) {name}\b"), rf"\1{digits}")
+    (re.compile(rf"(?<![\w.,/])(\d+) and (?:an?|1|one) {name}(?![\w-])", re.IGNORECASE), rf"\1{digits}")
     for name, digits in (("half", ".5"), ("quarter", ".25"))
 ]
 _FOREIGN = {word: value for value, words in _TABLES["number_words"].items() for word in words}
@@ -268,7 +268,7 @@ def prepare_text(text: str) -> str:
         for pattern, replacement in _HALVES:
             words = pattern.sub(replacement, words)
         text = _WORDED_FRACTION.sub(_write_fraction, _write_mixed(" ".join(read_number_words(_WORDS.findall(words)))))
-    elif " and " in text:
+    elif " and " in text.lower():
         text = _write_mixed(text)
     return _SHARE.sub(r"\1/\2", text)
 

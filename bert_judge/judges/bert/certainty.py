@@ -21,7 +21,7 @@ from bert_judge.encoder.checkpoint import CertainScores
 from bert_judge.statistics.intervals import proportion_lower_bound
 from bert_judge.text.answer_kinds import answer_kind
 from bert_judge.text.dates import find_moments
-from bert_judge.text.normalization import normalize_words, word_list
+from bert_judge.text.normalization import CARDINALS, normalize_words, word_list
 from bert_judge.text.rules import is_open
 from bert_judge.text.rules.number import HEDGE, mentions_quantity
 from bert_judge.text.rules.yes_no import is_yes_or_no, read_polarity
@@ -58,6 +58,8 @@ _WORD = re.compile(r"[a-zà-ÿ]{3,}")
 # Letters at the beginning of two words that are forms of one.
 MIN_STEM = 5
 _SHORT_DATE = re.compile(r"\d[/.]\d|['’]\d\d|\bC\.?\s?\d")
+_SPOKEN = {*CARDINALS, "in", "at", "oh", "o", "and", "hundred", "thousand", "point", "half", "past"}
+_LETTERS = re.compile(r"[^\W_]+")
 _ABBREVIATION = re.compile(r"(?=(?:.*[A-Z]){2})[A-Za-z]{2,6}")
 
 
@@ -200,6 +202,9 @@ def _is_spelled_alike(reference: str, candidate: str) -> bool:
     if ratio(reference.casefold(), candidate.casefold()) >= MIN_SIMILARITY:
         return True
     if _SHORT_DATE.search(candidate) and find_moments(reference):
+        return True
+    # Nineteen oh six, ten sixty-six, twelve ninety-nine: each has several readings.
+    if any(map(str.isdigit, reference)) and _SPOKEN.issuperset(_LETTERS.findall(candidate.casefold())):
         return True
     if any(_is_notation(short) and _WORD.search(long) for short, long in ((reference, candidate), (candidate, reference))):
         return True

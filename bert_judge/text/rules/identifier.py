@@ -38,7 +38,7 @@ _SPELLINGS: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] =
     (re.compile(r"#(?=[A-G](?![^\W_]))|(?<=\b[A-G])#"), "♯"),
     # B12 for "B-12" and "B twelve"; A and I may be words.
     (
-        re.compile(rf"(?<=\b[B-HJ-Z])[\s-](?:(?=\d)|({'|'.join(NUMBER_WORDS)})\b)", re.IGNORECASE),
+        re.compile(rf"(?<=\b[B-HJ-Z])[\s-](?:(?=\d)|({'|'.join(NUMBER_WORDS)})\b(?![\s-]\w))", re.IGNORECASE),
         lambda match: str(NUMBER_WORDS[match[1].lower()]) if match[1] else "",
     ),
 ]
@@ -193,5 +193,6 @@ def _differ_in(first: tuple[str, ...], second: tuple[str, ...], is_mark: Callabl
     marks = [[word for word in words if is_mark(word)] for words in (first, second)]
     names = [[word for word in words if not is_mark(word)] for words in (first, second)]
     are_same = names[0] == names[1] or (len(marks[0]) == len(marks[1]) == 1 and sorted(names[0]) == sorted(names[1]))
-    # Boeing seven forty-seven is 7 47 by words.
-    return bool(names[0]) and are_same and all(marks) and "".join(marks[0]) != "".join(marks[1])
+    # Boeing seven forty-seven, for 747, is 7 47 by words.
+    is_split = len(marks[0]) == 1 < len(marks[1]) and marks[0][0] == "".join(marks[1])
+    return bool(names[0]) and are_same and all(marks) and marks[0] != marks[1] and not is_split

@@ -47,6 +47,8 @@ _PAIR = re.compile(r"-?[1-9]\d*,\d{1,2}")
 _ASKS_RATE = re.compile(r"\b(?:speed|velocity|rate|throughput|flow|fast)\b", re.IGNORECASE)
 # Written like a symbol: 5 Mb.
 _UNKNOWN_UNIT = re.compile(r"\s?(?![A-Z][a-z]{2})(?=[^\W\d_]{0,4}[A-Z])[^\W\d_]{1,5}(?![^\W_])")
+# Years of a planet, and what else stands before a unit of time.
+_YEARS_OF = re.compile(r"\s[A-Z][a-z]+\s(?:year|month|day)s?\b")
 _ABOUT = re.compile(
     r"\b(?:about|approximately|approx|around|roughly|nearly|almost|circa|etwa|rund|ungefähr|environ|unos)\b|[~≈]", re.IGNORECASE
 )
@@ -81,7 +83,10 @@ _HOMONYMS = [
 # Seconds of an average month.
 _MONTH = 2_629_746
 _NEARLY = Fraction(3, 1000)
-_DENSITY = (*UNIT_SYMBOLS["g"].dimension, ("m", -3))
+_GRAM = UNIT_SYMBOLS["g"]
+_DENSITY = (*_GRAM.dimension, ("m", -3))
+# In kg/m³: 1% of water; and how far a solution may be from water.
+_DENSITY_OF_PERCENT, _NEARLY_WATER = 10, Fraction(1, 10)
 
 
 class _Pair(NamedTuple):
@@ -167,8 +172,10 @@ def _read_pair(question: str, reference: str, answer: str) -> _Pair | None:
 
 
 def _compare_pair(question: str, pair: _Pair, answer: str) -> tuple[str, bool] | None:
-    if pair.expected.kind == "unit" and not pair.actual.kind and _UNKNOWN_UNIT.match(prepare_text(answer), pair.actual.end):
-        return None
+    if pair.expected.kind == "unit" and not pair.actual.kind:
+        behind = prepare_text(answer)[pair.actual.end :]
+        if _UNKNOWN_UNIT.match(behind) or _YEARS_OF.match(behind):
+            return None
     expected = _take_asked_unit(question, pair.expected, pair.actual)
     if expected is None:
         return None
@@ -319,11 +326,12 @@ def compare(question: str, expected: Quantity, actual: Quantity, direction: int 
     `direction` is that of the words around the given number: -1 for "a decrease of 1.9".
     """
     expected, actual = _resolve_unit(expected, actual), _resolve_unit(actual, expected)
-    if {expected.kind, actual.kind} == {"unit", "percent"} and any(
-        one.unit and one.unit.dimension == _DENSITY for one in (expected, actual)
-    ):
-        # 9 g/L of salt are 0.9% to most who write so.
-        return None
+    if {expected.kind, actual.kind} == {"unit", "percent"} and (expected.unit or actual.unit or _GRAM).dimension == _DENSITY:
+        # 9 g/L of salt are 0.9% to who writes so, and 35 g/L of sea water nearly 3.5%.
+        first, second = (one.value * (one.unit.factor if one.unit else _DENSITY_OF_PERCENT) for one in (expected, actual))
+        if first == second:
+            return "same number", True
+        return None if abs(first - second) < _NEARLY_WATER * abs(first) else ("another number", False)
     if unit := names_another_unit(expected, actual):
         amounts, below = _amounts(expected, actual)
         asked_below = asked_units(question)

@@ -22,8 +22,7 @@ def decide_qualifier(task: Task, reference: str, answer: str) -> Decision | None
     expected, actual = read_phrase(reference), read_phrase(answer)
     if expected is None or actual is None or not expected.words or read_range(reference):
         return None
-    if is_year(expected.quantity) or ASKS_WORDING.search(task.question) or compare_bounds(reference, answer):
-        # "At least 80%" and "80% minimum" are of the module of opposites.
+    if is_year(expected.quantity) or ASKS_WORDING.search(task.question):
         return None
     words = {**expected.spellings, **actual.spellings}
     missing, extra = expected.words - actual.words, actual.words - expected.words
@@ -41,7 +40,8 @@ def decide_qualifier(task: Task, reference: str, answer: str) -> Decision | None
         return Decision(is_same, "qualifier", f"{reason} and the same words: {texts}")
     if not is_same and not extra and expected.quantity.kind:
         return Decision(False, "qualifier", f"{reason}: {texts}")
-    if is_same and missing.total() == extra.total() == 1 and expected.quantity.kind:
+    # "At least 80%" and "80% minimum" are left to the module of opposites.
+    if is_same and missing.total() == extra.total() == 1 and expected.quantity.kind and not compare_bounds(reference, answer):
         (one,), (two,) = extra, missing
         return Decision(False, "qualifier", f"{words[one]}, not {words[two]}")
     return None

@@ -111,8 +111,9 @@ def decide_name(task: Task, reference: str, answer: str) -> Decision | None:
     first, second = pairs[0]
     if _is_misspelled(first, second):
         return Decision(True, "name", f"{second} is {first} with two letters exchanged")
-    # Many write names in small letters.
-    is_name = _NAME.fullmatch(expected) and (actual.islower() or _NAME.fullmatch(actual))
+    # In small letters, "cardiac attack" is another word for Heart Attack; only a title says that a name follows.
+    is_titled = words[0] in word_list("titles") and words[0] == answer_words[0]
+    is_name = _NAME.fullmatch(expected) and (_NAME.fullmatch(actual) or is_titled)
     is_alike = first in second or second in first or first[0] == second[0] or not GENERIC.isdisjoint(pairs[0])
     # "Fue Faraday." is a sentence.
     is_same_person = first == words[0] and (
@@ -144,7 +145,7 @@ MAX_CHARACTERS, MAX_BOUND_CHARACTERS = 120, 60
 _PERCENT = re.compile(r"(?<=\d) ?(?:%|(?:per cent|pct)(?!\w))")
 _RELATIONS = re.compile(r"!=|<=|>=|==|=<|[<>=≠≤≥≈∈∉⊂⊆]")
 _RELATION_NAMES = {"!=": "≠", "<=": "≤", "=<": "≤", ">=": "≥", "==": "="}
-_NUMBER = re.compile(r"\d[\d.,]*")
+_NUMBER = re.compile(r"(?:(?<![\w)])[-−–])?\d[\d.,]*")
 _AGE = re.compile(r"\b(?:aged?|old|older|younger)\b", re.IGNORECASE)
 _NEGATION_WORDS = frozenset({"not", "no", "non", "never", "nicht", "kein", "keine", "pas", "nie", "ne", "не"})
 _FREE_ARTICLES = re.compile(r"^(?:the|a|an|it is|it's|it was|they are|this is)\s+", re.IGNORECASE)

@@ -53,12 +53,13 @@ from bert_judge.text.rules.quantity_phrase import asked_units, units_below
         # Numbers with a half, in words and half in words; years in words.
         ("How much?", "3.5%", "3 and a half percent", True),
         ("How much?", "2%", "3 and a half percent", False),
-        ("How long is a Martian year?", "687 days", "1.88 Earth years", True),
-        ("How long is a Martian year?", "687 days", "2.5 Earth years", False),
+        ("How much?", "3.5", "3 And A Half", True),
+        ("How concentrated is it?", "0.9%", "9 g/L", True),
+        ("How concentrated is it?", "9 g per litre", "0.9%", True),
+        ("How concentrated is it?", "0.9%", "0.9 g/dL", True),
+        ("How concentrated is it?", "9 g/L", "9%", False),
+        ("How cold is it?", "-18 °C", "18 °C", False),
         ("When?", "1889", "In eighteen eighty-nine.", True),
-        ("When?", "1906", "nineteen oh six", True),
-        ("When?", "1906", "nineteen-oh-seven", False),
-        ("When?", "1066", "ten sixty-six", True),
     ],
 )
 def test_a_unit_below_the_line(question: str, reference: str, answer: str, is_same: bool) -> None:
@@ -89,8 +90,9 @@ def test_a_unit_below_the_line(question: str, reference: str, answer: str, is_sa
         ("How much does it cost per 100 g?", "$4", "$4 per kg"),
         ("What is the heart rate?", "60 bpm", "60 beats per second"),
         ("How much salt does a litre have?", "35 g", "3.5%"),
-        ("What is the concentration of saline?", "0.9%", "9 g/L"),
-        ("What is the concentration of saline?", "9 g per litre", "0.9%"),
+        ("How salty is the sea?", "3.5%", "36 g/L"),
+        # Years of which planet?
+        ("How long is a Martian year?", "687 days", "1.88 Earth years"),
         ("What is the volume?", "5 mL", "5 ML"),
         # Numbers in words that are not read, or read in part.
         ("Combien ?", "20", "cent vingt"),

@@ -32,11 +32,19 @@ VOTERS = "Citizens who are at least 18 years old."
         # A name in small letters.
         ("Who gave the leading speech?", "Lord Atkin", "lord denning", "name", False),
         ("Who gave the leading speech?", "Lord Atkin", "mr atkin", None, None),
+        ("What did he have?", "Heart Attack", "cardiac attack", None, None),
+        ("What is it?", "29.5 Earth years", "29.5 Saturn years", "qualifier", False),
+        # Bounds of another number or unit.
+        ("How cold must it be?", "below -18 °C", "under 18 °C", "qualifier", False),
+        ("How strong must it be?", "at least 5 MW", "at least 5 mW", "qualifier", False),
         # The number of a name in words.
         ("Which?", "Vitamin B12", "vitamin b-12", "identifier", True),
         ("Which?", "Vitamin B12", "Vitamin B twelve", "identifier", True),
         ("Which?", "Vitamin B12", "Vitamin B six", "identifier", False),
         ("Which?", "Boeing 747", "Boeing seven forty-seven", None, None),
+        ("Which?", "M25", "M twenty-five", None, None),
+        ("Which?", "John 3:16", "John 316", "identifier", False),
+        ("Which?", "Lot 4 Block 12", "Lot 41 Block 2", "identifier", False),
         # Cut off within a calculation.
         ("How much is left?", "42", "First we multiply: 6 * 7 = 42. Next we have to subtract the", "mention", False),
         ("How much is left?", "42", "6 * 7 = 42. Now subtract the", "mention", False),

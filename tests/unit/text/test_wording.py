@@ -15,6 +15,9 @@ from bert_judge.text.rules import decide
         ("at least 80%", "Eighty percent minimum.", True),
         ("at least 80%", "a maximum of 80 per cent", False),
         ("at least 80%", "at least 80 kg", None),
+        ("at least 80%", "at a minimum 80%", True),
+        ("more than -3%", "over 3 percent", None),
+        ("more than -3%", "over -3 percent", True),
         ("true", "It is true.", None),
         (
             "Microsoft sued the small firm Lindows over its name in 2001.",

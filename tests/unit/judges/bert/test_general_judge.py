@@ -228,6 +228,8 @@ def test_a_formula_without_end_leaves_its_row_undecided(judge: BERTJudge) -> Non
         ("12th century", "C12", False),
         ("4 May, 14:30", "04/05 1430 hrs", False),
         ("once daily", "o.d.", False),
+        ("1906", "nineteen oh six", False),
+        ("$12.99", "twelve ninety-nine", False),
         ("Panama", "the Panamanian flag", False),
         # The number of a rule, a unit with two meanings.
         ("12 months", "Article III rule 6 sets a limit of one year.", False),
