@@ -116,7 +116,7 @@ def _print_attacks(result: AttackTables, folder: Path) -> None:
 
 
 def certify(
-    file: Annotated[Path, typer.Argument(help="Labelled answers that the judge never saw, as for score.")],
+    file: Annotated[Path, typer.Argument(help="Labelled answers that the judge never saw, in a file that score reads.")],
     judge: Annotated[
         str, typer.Option("--judge", "-j", help="Folder of a judge, general, a rule, or another judge of score.")
     ] = GENERAL,

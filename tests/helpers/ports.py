@@ -10,6 +10,7 @@ FIRST, LAST = 20_000, 32_767
 
 def free_port() -> int:
     """Choose a port of 127.0.0.1 that nothing listens on and that the system gives to nobody else."""
+    # Not of a seeded generator, which would draw the same ports for two suites.
     for _ in range(100):
         port = FIRST + secrets.randbelow(LAST - FIRST + 1)
         try:

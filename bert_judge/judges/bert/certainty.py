@@ -197,14 +197,15 @@ def _describes(candidate: str) -> bool:
 
 
 def _is_spelled_alike(reference: str, candidate: str) -> bool:
-    """Return whether both may be spellings of one thing: Kiev and Kyiv, Panama and the Panamanian flag, March 2011 and 03/2011, or
-    words and a notation."""
+    """Return whether both may be spellings of one thing: Kiev and Kyiv, Panama and the Panamanian flag, March 2011 and 03/2011,
+    1906 and nineteen oh six, or words and a notation."""
     if ratio(reference.casefold(), candidate.casefold()) >= MIN_SIMILARITY:
         return True
     if _SHORT_DATE.search(candidate) and find_moments(reference):
         return True
     # Nineteen oh six, ten sixty-six, twelve ninety-nine: each has several readings.
-    if any(map(str.isdigit, reference)) and _SPOKEN.issuperset(_LETTERS.findall(candidate.casefold())):
+    words = _LETTERS.findall(candidate.casefold())
+    if words and _SPOKEN.issuperset(words) and any(map(str.isdigit, reference)):
         return True
     if any(_is_notation(short) and _WORD.search(long) for short, long in ((reference, candidate), (candidate, reference))):
         return True

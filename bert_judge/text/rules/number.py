@@ -83,8 +83,7 @@ _HOMONYMS = [
 # Seconds of an average month.
 _MONTH = 2_629_746
 _NEARLY = Fraction(3, 1000)
-_GRAM = UNIT_SYMBOLS["g"]
-_DENSITY = (*_GRAM.dimension, ("m", -3))
+_DENSITY = (*UNIT_SYMBOLS["g"].dimension, ("m", -3))
 # In kg/m³: 1% of water; and how far a solution may be from water.
 _DENSITY_OF_PERCENT, _NEARLY_WATER = 10, Fraction(1, 10)
 
@@ -326,8 +325,9 @@ def compare(question: str, expected: Quantity, actual: Quantity, direction: int 
     `direction` is that of the words around the given number: -1 for "a decrease of 1.9".
     """
     expected, actual = _resolve_unit(expected, actual), _resolve_unit(actual, expected)
-    if {expected.kind, actual.kind} == {"unit", "percent"} and (expected.unit or actual.unit or _GRAM).dimension == _DENSITY:
-        # 9 g/L of salt are 0.9% to who writes so, and 35 g/L of sea water nearly 3.5%.
+    either_unit = expected.unit or actual.unit
+    if {expected.kind, actual.kind} == {"unit", "percent"} and either_unit and either_unit.dimension == _DENSITY:
+        # 9 g/L of salt is written as 0.9%, and 35 g/L of sea water is nearly 3.5%.
         first, second = (one.value * (one.unit.factor if one.unit else _DENSITY_OF_PERCENT) for one in (expected, actual))
         if first == second:
             return "same number", True

@@ -41,7 +41,12 @@ def decide_qualifier(task: Task, reference: str, answer: str) -> Decision | None
     if not is_same and not extra and expected.quantity.kind:
         return Decision(False, "qualifier", f"{reason}: {texts}")
     # "At least 80%" and "80% minimum" are left to the module of opposites.
-    if is_same and missing.total() == extra.total() == 1 and expected.quantity.kind and not compare_bounds(reference, answer):
+    if (
+        is_same
+        and missing.total() == extra.total() == 1
+        and expected.quantity.kind
+        and not compare_bounds(task.question, reference, answer)
+    ):
         (one,), (two,) = extra, missing
         return Decision(False, "qualifier", f"{words[one]}, not {words[two]}")
     return None

@@ -111,7 +111,7 @@ def decide_name(task: Task, reference: str, answer: str) -> Decision | None:
     first, second = pairs[0]
     if _is_misspelled(first, second):
         return Decision(True, "name", f"{second} is {first} with two letters exchanged")
-    # In small letters, "cardiac attack" is another word for Heart Attack; only a title says that a name follows.
+    # In lower case, only a title says that a name follows: "cardiac attack" is another word for Heart Attack.
     is_titled = words[0] in word_list("titles") and words[0] == answer_words[0]
     is_name = _NAME.fullmatch(expected) and (_NAME.fullmatch(actual) or is_titled)
     is_alike = first in second or second in first or first[0] == second[0] or not GENERIC.isdisjoint(pairs[0])
@@ -192,7 +192,7 @@ def decide_opposite(task: Task, reference: str, answer: str) -> Decision | None:
     if len(reference) > MAX_CHARACTERS or len(answer) > MAX_CHARACTERS:
         return None
     expected_text, given_text = unwrap(reference), unwrap(answer)
-    decision = _compare_relations(expected_text, given_text) or compare_bounds(expected_text, given_text)
+    decision = _compare_relations(expected_text, given_text) or compare_bounds(task.question, expected_text, given_text)
     if decision:
         return decision
     expected, actual = split_words(expected_text), split_words(given_text)
@@ -296,7 +296,7 @@ def _compare_relations(expected: str, actual: str) -> Decision | None:
     return None
 
 
-def compare_bounds(expected: str, actual: str) -> Decision | None:
+def compare_bounds(question: str, expected: str, actual: str) -> Decision | None:
     """Compare two bounds of the same number: "at least 18" and "under 18"; "more than 100" and "over 100"."""
     if len(actual) > MAX_BOUND_CHARACTERS:
         return None
@@ -311,7 +311,7 @@ def compare_bounds(expected: str, actual: str) -> Decision | None:
     if rest[0] != rest[1]:
         return None
     first, second = bounds[0][0], bounds[1][0]
-    if first.rstrip("=") == second.rstrip("=") and first != second and _AGE.search(" ".join(texts)):
+    if first.rstrip("=") == second.rstrip("=") and first != second and _AGE.search(" ".join([question, *texts])):
         # People say "over 18" for 18 and more.
         return None
     if first == second:

@@ -29,11 +29,14 @@ VOTERS = "Citizens who are at least 18 years old."
         # The letter of an option is no formula, unless an element is asked for.
         ("Which gas causes it?\nA) oxygen\nB) carbon dioxide\nC) argon", "B", "CO2", None, None),
         ("Which element is it?", "B", "CO2", "code", False),
-        # A name in small letters.
+        # A name in lower case.
         ("Who gave the leading speech?", "Lord Atkin", "lord denning", "name", False),
         ("Who gave the leading speech?", "Lord Atkin", "mr atkin", None, None),
         ("What did he have?", "Heart Attack", "cardiac attack", None, None),
         ("What is it?", "29.5 Earth years", "29.5 Saturn years", "qualifier", False),
+        # People say "over 18" for 18 and more.
+        ("How old must one be?", "over 18", "minimum 18", None, None),
+        ("How many are needed?", "over 18", "minimum 18", "opposite", False),
         # Bounds of another number or unit.
         ("How cold must it be?", "below -18 °C", "under 18 °C", "qualifier", False),
         ("How strong must it be?", "at least 5 MW", "at least 5 mW", "qualifier", False),
