@@ -17,9 +17,16 @@ from transformers import AutoModelForCausalLM, AutoModelForSequenceClassificatio
 from transformers.models.eurobert import EuroBertConfig
 from transformers.models.qwen3 import Qwen3Config
 
-from bert_judge.encoder.backend import OPENVINO, Backend, BackendChoice, choose_backend, compute_logits, has_openvino
+from bert_judge.encoder.backend import (
+    OPENVINO,
+    Backend,
+    BackendChoice,
+    batch_by_tokens,
+    choose_backend,
+    compute_logits,
+    has_openvino,
+)
 from bert_judge.encoder.encoding import EncodedRow
-from bert_judge.encoder.inference import batch_by_tokens
 from bert_judge.encoder.torch_model import TorchBackend
 from bert_judge.runtime.hardware import best_device, best_dtype, supports_int8
 

@@ -38,8 +38,8 @@ from bert_judge.candidates.generators.hf import HFGenerator
 from bert_judge.candidates.generators.protocol import Request
 from bert_judge.config import HFModel, Training
 from bert_judge.config.models import Lora
+from bert_judge.encoder.backend import batch_by_tokens
 from bert_judge.encoder.encoding import EncodedRow
-from bert_judge.encoder.inference import batch_by_tokens
 from bert_judge.encoder.torch_model import collate, max_input_length
 from bert_judge.encoder.trainer import (
     TrainingMonitor,

@@ -41,6 +41,7 @@ from pathlib import Path
 from typing import Any
 
 import human_agreement
+import joblib
 import numpy as np
 import pandas as pd
 import timing
@@ -70,7 +71,7 @@ from bert_judge.runtime.logs import job_log
 from bert_judge.statistics.metrics import classification_metrics
 from bert_judge.text import TEXT_VERSION
 from bert_judge.text.answer_kinds import KINDS, answer_kind
-from bert_judge.text.features import FeatureExtractor
+from bert_judge.text.features import feature_table
 
 CONFIG = Path("configs/general.yaml")
 JUDGE, PAIRS = "bert", "inference_pairs"
@@ -327,7 +328,9 @@ def train_encoder(spec: Spec, start: Path, rows: pd.DataFrame) -> Path:
 
 def tree_features(rows: pd.DataFrame) -> np.ndarray:
     print(f"==> features of {len(rows)} rows", file=sys.stderr, flush=True)
-    return FeatureExtractor(torch.get_num_threads()).extract(*human_agreement.columns(rows))
+    columns = human_agreement.columns(rows)
+    parts = ([column[start : start + 256] for column in columns] for start in range(0, len(rows), 256))
+    return np.concatenate(joblib.Parallel(torch.get_num_threads())(joblib.delayed(feature_table)(*part) for part in parts))
 
 
 def fit_trees(rows: pd.DataFrame, features: np.ndarray) -> Any:

@@ -151,12 +151,13 @@ def bert_results() -> Results:
 
     judge = BERTJudge(backend="torch", precision="float32")
 
-    def score(questions: Sequence[str], references: Any, candidates: Sequence[str], exact: bool = False) -> EncoderOutput:
-        numbers = [int(digest(row), 16) % 2001 / 400 - 2.5 for row in zip(questions, references, candidates, strict=True)]
-        count = len(candidates)
-        return EncoderOutput(np.array(numbers), np.full(count, 9), np.zeros(count, bool))
+    def score(rows: Sequence[Any], exact: bool = False) -> EncoderOutput:
+        numbers = [int(digest(row), 16) % 2001 / 400 - 2.5 for row in rows]
+        return EncoderOutput(np.array(numbers), np.full(len(rows), 9), np.zeros(len(rows), bool))
 
-    judge.engine.score = score  # type: ignore[method-assign]
+    # The rows stay texts.
+    judge.checkpoint.encoder.encode_answers = lambda *columns: list(zip(*columns, strict=True))  # type: ignore[method-assign]
+    judge.engine.score = score  # type: ignore[assignment, method-assign]
     labels = judge.judge(ROWS[::2])
     judge.early_exit = False
     texts = [[row.question for row in ROWS], [row.candidate for row in ROWS], [row.references[0] for row in ROWS]]

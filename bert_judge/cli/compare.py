@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import combinations, islice
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -221,7 +222,7 @@ def _compare_pairs(judge: NamedJudge, groups: Sequence[Group], work: Path) -> li
         preferences = judge.judge.compare(shard)
         return [{"verdict": each.verdict, "reason": tables.storable(each.reason)} for each in preferences]
 
-    comparisons = iter(resume.run_resumable(pairs, keys, compute, work, shard_rows=PAIR_SHARD_ROWS, unit="pairs"))
+    comparisons = iter(resume.run_resumable(pairs, keys, partial(map, compute), work, shard_rows=PAIR_SHARD_ROWS, unit="pairs"))
     judged = []
     for group, of_group in zip(groups, positions, strict=True):
         wins: list[list[float]] = [[] for _ in group.answers]

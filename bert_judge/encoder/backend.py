@@ -6,7 +6,7 @@ OpenVINO is in `openvino.py`, PyTorch in `torch_model.py`.
 import importlib.util
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple, Protocol
 
@@ -109,6 +109,24 @@ def compute_logits(backend: Backend, rows: Sequence[EncodedRow], pad_id: int, ba
             list(pool.map(run, batches))
     logit_of = dict(zip(unique, logits.tolist(), strict=True))
     return np.array([logit_of[row] for row in rows], dtype=float)
+
+
+def batch_by_tokens(lengths: Sequence[int], limit: int) -> Iterator[list[int]]:
+    """Yield positions of rows, longest first, in batches of at most `limit` tokens, padding included.
+
+    A row longer than the limit is a batch of its own. Longest first, so that an out-of-memory error comes at once.
+    """
+    batch: list[int] = []
+    longest = 0
+    for position in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
+        if batch and longest * (len(batch) + 1) > limit:
+            yield batch
+            batch = []
+        if not batch:
+            longest = lengths[position]
+        batch.append(position)
+    if batch:
+        yield batch
 
 
 class BackendChoice(NamedTuple):

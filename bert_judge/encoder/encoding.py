@@ -11,6 +11,7 @@ tokenised once, because many answers share a question and its references.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import shutil
@@ -139,6 +140,19 @@ class RowEncoder:
         token_lists = [self._tokens(texts) for texts in (visible_questions, candidates, references)]
         assemble = self._assemble_tags if self.settings.format == "tags" else self._assemble_pair
         return [assemble(question, candidate, reference) for question, candidate, reference in zip(*token_lists, strict=True)]
+
+    def encode_answers(
+        self, questions: Sequence[str], references: Sequence[Sequence[str]], candidates: Sequence[str]
+    ) -> list[list[EncodedRow]]:
+        """Return per answer one encoded row per reference."""
+        counts = [len(texts) for texts in references]
+        rows = self.encode(
+            [question for question, n in zip(questions, counts, strict=True) for _ in range(n)],
+            [candidate for candidate, n in zip(candidates, counts, strict=True) for _ in range(n)],
+            [text for texts in references for text in texts],
+        )
+        ends = list(itertools.accumulate(counts))
+        return [rows[end - n : end] for end, n in zip(ends, counts, strict=True)]
 
     def _tokens(self, texts: Sequence[str]) -> list[list[int]]:
         # The end of an over-long text is kept, because answers and questions usually stand there.

@@ -170,11 +170,20 @@ class LazyJudge:
 
     def judge(self, rows: Sequence[Row]) -> list[Label]:
         """See `judges.protocol.Judge`."""
+        return [label for labels in self.judge_shards([rows]) for label in labels]
+
+    def judge_shards(self, shards: Sequence[Sequence[Row]]) -> Iterable[list[Label]]:
+        """See `judge_shards`."""
         if self._judge is None:
             self._judge = self._load()
             # Now with the backend.
             self.revisions = dict(self._judge.revisions)
-        return self._judge.judge(rows)
+        return judge_shards(self._judge, shards)
+
+
+def judge_shards(judge: Judge, shards: Sequence[Sequence[Row]]) -> Iterable[list[Label]]:
+    """Return the labels of each of several lists of rows, judged when they are asked for; a judge may read ahead."""
+    return judge.judge_shards(shards) if hasattr(judge, "judge_shards") else map(judge.judge, shards)
 
 
 # --- pairs of answers

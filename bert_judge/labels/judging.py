@@ -3,13 +3,13 @@
 An answer is judged without its reasoning. One whose reasoning is unfinished, or that cannot be read, is invalid for every judge.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from bert_judge.importers.answers import RecordReader, make_column_reader
-from bert_judge.judges.protocol import UNFINISHED_FLAG, Label, Row, from_record, invalid
+from bert_judge.judges.protocol import UNFINISHED_FLAG, Label, Row, from_record, invalid, judge_shards
 from bert_judge.labels.judge_loading import NamedJudge
 from bert_judge.runtime import resume
 from bert_judge.tables.readers import values
@@ -89,14 +89,15 @@ def judge_rows(
         ValueError: the judge returned the wrong number of labels, or an invalid one with a score; a bug of the judge.
     """
 
-    def compute(rows: Sequence[Row]) -> list[dict[str, Any]]:
-        labels = _validated(judge.judge.judge(rows), rows, judge.name)
-        on_progress(len(rows))
-        return [label.to_record() for label in labels]
+    def compute(shards: Sequence[Sequence[Row]]) -> Iterator[list[Mapping[str, Any]]]:
+        for rows, labels in zip(shards, judge_shards(judge.judge, shards), strict=True):
+            records: list[Mapping[str, Any]] = [label.to_record() for label in _validated(labels, rows, judge.name)]
+            on_progress(len(rows))
+            yield records
 
     pending = [row for row in inputs if isinstance(row, Row)]
     if not pending or store is None:
-        results: Sequence[Mapping[str, Any]] = compute(pending) if pending else []
+        results = [record for records in compute([pending]) for record in records] if pending else []
     else:
         keys = [resume.content_key(judge.origin, row) for row in pending]
         results = resume.run_resumable(

@@ -7,6 +7,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -183,7 +184,9 @@ def _compare_frame(spec: Spec, pairs: pd.DataFrame, judge: PairJudge, folder: st
     origin = tables.canonical({"spec": spec, "revisions": model_revisions(judge.revisions)})
     keys = [resume.content_key(origin, pair) for pair in pending]
     results = iter(
-        resume.run_resumable(pending, keys, compare, folder, shard_rows=PAIR_SHARD_ROWS, unit="pairs", should_cache=should_cache)
+        resume.run_resumable(
+            pending, keys, partial(map, compare), folder, shard_rows=PAIR_SHARD_ROWS, unit="pairs", should_cache=should_cache
+        )
     )
     failed = _to_record(invalid_preference(FAILED))
     records = pd.DataFrame([failed if has_no_answer else next(results) for has_no_answer in has_failed], columns=list(failed))

@@ -16,7 +16,7 @@ import logging
 import shutil
 import signal
 import threading
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, TypeVar
@@ -90,7 +90,7 @@ def content_key(*values: Hashable) -> str:
 def run_resumable(
     items: Sequence[Item],
     keys: Sequence[str],
-    compute: Callable[[Sequence[Item]], Sequence[Mapping[str, Any]]],
+    compute: Callable[[Sequence[Sequence[Item]]], Iterable[Sequence[Mapping[str, Any]]]],
     folder: str | Path,
     *,
     shard_rows: int,
@@ -101,8 +101,8 @@ def run_resumable(
     """Process items shard by shard, skipping those whose results an earlier run saved.
 
     Args:
-        compute: returns one result (plain values) per item of a shard. Long work checks `stop_requested` and raises
-            `Stopped` with its results so far.
+        compute: yields for each shard one result (plain values) per item; `partial(map, function)` for a function of one shard.
+            Long work checks `stop_requested` and raises `Stopped` with its results so far.
         shard_rows: items per shard, the most that a kill can lose.
         should_cache: whether to save a result; others (transient failures) are computed again by the next run.
         is_valid: whether a saved result may be used; others are computed again.
@@ -125,12 +125,14 @@ def run_resumable(
         save_shard(folder, {key: result for key, result in shard_results.items() if should_cache(result)})
 
     with defer_sigterm():
-        for start in range(0, len(pending), shard_rows):
+        shards = [pending[start : start + shard_rows] for start in range(0, len(pending), shard_rows)]
+        computed = iter(compute([[item for _, item in shard] for shard in shards]))
+        for number, shard in enumerate(shards):
+            start = number * shard_rows
             if stop_requested():
                 stop(f"{start} of {len(pending)} {unit}")
-            shard = pending[start : start + shard_rows]
             try:
-                shard_results = {key: result for (key, _), result in zip(shard, compute([item for _, item in shard]), strict=True)}
+                shard_results = {key: result for (key, _), result in zip(shard, next(computed), strict=True)}
             except Stopped as stopped:
                 save({shard[position][0]: result for position, result in stopped.results.items()})
                 stop(f"{start + len(stopped.results)} of {len(pending)} {unit}")

@@ -66,6 +66,17 @@ def normalize_inputs(
     """Return the references, as one list per row, and the answers in the candidates, both with normalised text.
 
     Raises:
+        InputError: see `check_inputs`.
+    """
+    lists = check_inputs(questions, references, candidates)
+    answers = [read_answer(*row) or row[2] for row in zip(questions, lists, candidates, strict=True)]
+    return [[normalize_text(text) for text in texts] for texts in lists], [normalize_text(text) for text in answers]
+
+
+def check_inputs(questions: Sequence[str], references: Sequence[str | Sequence[str]], candidates: Sequence[str]) -> list[list[str]]:
+    """Return the references as one list per row.
+
+    Raises:
         InputError: one of the arguments is a text, the lists differ in length, a row has no reference, or a value is no text.
     """
     names = ("questions", "references", "candidates")
@@ -85,8 +96,7 @@ def normalize_inputs(
         for name, value in (("question", question), ("candidate", candidate), *(("reference", text) for text in answers_of_row)):
             if not isinstance(value, str):
                 raise InputError(f"predict: row {row}: the {name} is {value!r:.60}, not a text")
-    answers = [read_answer(*row) or row[2] for row in zip(questions, reference_lists, candidates, strict=True)]
-    return [[normalize_text(text) for text in texts] for texts in reference_lists], [normalize_text(text) for text in answers]
+    return reference_lists
 
 
 def _cut_run_on(question: str, text: str) -> str:

@@ -1,7 +1,6 @@
 """Lexical features of an answer against its references, the input of the gradient-boosted trees (`stacker.py`).
 
-A small encoder is unsure whether a number, name or letter occurs in an answer; these features count it. Long tables are computed
-by several processes, because with early exit the features are most of the work.
+A small encoder is unsure whether a number, name or letter occurs in an answer; these features count it.
 """
 
 from __future__ import annotations
@@ -11,12 +10,11 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TypeVar
 
 import numpy as np
 
-from bert_judge.runtime import hardware
 from bert_judge.text import choices, extraction
 from bert_judge.text.edits import NO_EDITS, Edits, count_edits, may_be_edited
 from bert_judge.text.extraction import stated_answers, unwrap
@@ -28,12 +26,6 @@ from bert_judge.text.word_metrics import contains
 
 # Longer texts lose their middle, as for the encoder; this bounds the time per row.
 MAX_CHARACTERS, MAX_WORDS = 4_000, 500
-# A process takes half a second to start and 0.1 GB, so short tables are computed in this process, and so are the first rows.
-SINGLE_PROCESS_ROWS, MIN_PARALLEL_ROWS = 4_096, 256
-MAX_PROCESSES = 16
-# Rows differ in length, so each process gets several chunks in turn.
-CHUNKS_PER_PROCESS = 4
-IDLE_SECONDS = 30
 
 # These patterns start with a character class, not with a condition: the search is several times faster.
 _SENTENCE_BREAK = re.compile(r"\s(?<=[.!?。！？\n].)\s*", re.DOTALL)
@@ -57,34 +49,6 @@ CONTEXT_FEATURES = (
     *("retractions_before", "retractions_behind", "words_before", "words_behind"),
     *("rejected_behind", "corrected_behind", "divided", "parts_beside", "unfinished"),
 )
-
-
-class FeatureExtractor:
-    """Computes feature tables, long ones in several processes on at most `cores` cores, by default the physical ones."""
-
-    def __init__(self, cores: int | None = None) -> None:
-        self._cores = cores
-        self._rows_seen = 0
-
-    @cached_property
-    def processes(self) -> int:
-        return min(self._cores or hardware.num_threads(), MAX_PROCESSES)
-
-    def extract(self, questions: Sequence[str], references: Sequence[Sequence[str]], candidates: Sequence[str]) -> np.ndarray:
-        """See `feature_table`."""
-        self._rows_seen += len(candidates)
-        if self._rows_seen <= SINGLE_PROCESS_ROWS or len(candidates) < MIN_PARALLEL_ROWS or self.processes == 1:
-            return feature_table(questions, references, candidates)
-        # Columns of a data frame cannot be sliced by position.
-        columns = list(questions), list(references), list(candidates)
-        bounds = np.linspace(0, len(candidates), self.processes * CHUNKS_PER_PROCESS + 1).astype(int).tolist()
-        chunks = [[column[start:end] for column in columns] for start, end in itertools.pairwise(bounds)]
-        import joblib
-
-        # loky starts its processes without running the caller's script again.
-        with joblib.parallel_config("loky", n_jobs=self.processes, inner_max_num_threads=1, idle_worker_timeout=IDLE_SECONDS):
-            tables = joblib.Parallel(batch_size=1, pre_dispatch="all")(joblib.delayed(feature_table)(*chunk) for chunk in chunks)
-        return np.concatenate(tables)
 
 
 def feature_table(questions: Sequence[str], references: Sequence[Sequence[str]], candidates: Sequence[str]) -> np.ndarray:

@@ -7,6 +7,7 @@ of a server, which cost money, are written to a journal as they arrive; it becom
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,7 @@ class CachedGenerator:
         rows = resume.run_resumable(
             requests,
             keys,
-            self._generate_rows,
+            partial(map, self._generate_rows),
             self.folder,
             shard_rows=self.shard_rows,
             unit="answers",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
-import json
+import dataclasses
+import itertools
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,62 +21,46 @@ from bert_judge.encoder.checkpoint import LogitBounds, StackerWeights
 from bert_judge.encoder.encoding import closest_references
 from bert_judge.encoder.inference import EncoderOutput, Engine
 from bert_judge.encoder.judge_folder import CHECKSUMS, TREES_FILE, find_folder, resolve_checkpoint, write_checksums
-from bert_judge.encoder.unread_words import TextReader
-from bert_judge.judges.bert import BertJudgeConfig, stacker, unread
-from bert_judge.judges.bert.certainty import ANY_KIND, fit_own_certain_scores, is_certain, is_doubtful
+from bert_judge.judges.bert import BertJudgeConfig, stacker
+from bert_judge.judges.bert.certainty import ANY_KIND, fit_own_certain_scores
+from bert_judge.judges.bert.stages import (
+    ALL,
+    LENIENT,
+    POLICIES,
+    REFERENCE_MODES,
+    STRICT,
+    Prediction,
+    Reading,
+    Texts,
+    TextStages,
+    normalize,
+    shift_score,
+)
 from bert_judge.judges.bert.trees import Trees
-from bert_judge.judges.protocol import BACKEND, Label, Row, decided, empty_answer, unfinished
+from bert_judge.judges.protocol import BACKEND, Label, Row
+from bert_judge.runtime import hardware
 from bert_judge.runtime.errors import InputError
+from bert_judge.runtime.logs import ProgressLogger
+from bert_judge.runtime.workers import Workers
 from bert_judge.statistics.logistic import expit, logit
 from bert_judge.statistics.metrics import classification_metrics
 from bert_judge.text import TEXT_VERSION
-from bert_judge.text.answer_kinds import answer_kind
-from bert_judge.text.answer_text import normalize_inputs
-from bert_judge.text.evidence import describe_words
-from bert_judge.text.features import FeatureExtractor, is_truncated
-from bert_judge.text.languages import UNFAMILIAR_FLAGS, UNREAD, unfamiliar_row, unfamiliar_text
-from bert_judge.text.rules import Decision, decide
-from bert_judge.text.visible_text import is_blank_answer, normalize_text
+from bert_judge.text.answer_text import check_inputs
+from bert_judge.text.languages import unfamiliar_text
 
 if TYPE_CHECKING:
     import torch
 
 log = logging.getLogger(__name__)
-REFERENCE_MODES, POLICIES = (get_args(BertJudgeConfig.model_fields[name].annotation) for name in ("references", "policy"))
-STRICT, LENIENT = POLICIES
 References = Sequence[str | Sequence[str]]
+# Rows whose texts are read in one go, by one process; the encoder reads several such readings together, sorted by length.
+ROWS_PER_READING, READINGS_PER_BATCH = 256, 4
+# A process takes half a second to start and 0.2 GB, so short tables are read in this process, and so are the first rows.
+SINGLE_PROCESS_ROWS, MIN_PARALLEL_ROWS = 4_096, 256
+MAX_PROCESSES = 16
+SECONDS_BETWEEN_LOG_LINES = 30
 # Weight of the stacker that training starts from, in validation rows.
 PRIOR_ROWS = 100
-# Score of an answer that a rule module accepts, and one minus that of an answer that it rejects: their measured error is below 1%.
-RULE_SCORE = 0.99
-# What decides where no rule module does: the encoder together with the trees, or the trees alone (early exit).
-ENCODER, FEATURES = "encoder", "features"
-# The same for a reader of the verdict; what follows are words to check it by.
-COMPARED_BY = {ENCODER: "by meaning", FEATURES: "by words"}
-# Nothing decides where the comparison of a rule module reached a limit.
-UNFINISHED = "unfinished"
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """Scores of n rows; every array has shape (n,).
-
-    Attributes:
-        scores: of the judge, in [0, 1]; NaN where a rule module did not finish.
-        raw_scores: sigmoid of the encoder's logit, in [0, 1]; NaN where the encoder was skipped.
-        truncated: text was cut, for the encoder or, where it was skipped, for the features.
-        tokens: encoder tokens over all references; 0 where the encoder was skipped.
-        decided_by: `ENCODER`, `FEATURES` where the encoder was skipped, the module of rules or of `unread` that decided, or
-            `UNFINISHED`.
-        reasons: of the rule module that decided or gave the same verdict, such as "number: 1,000 = 1000"; None where none did.
-    """
-
-    scores: np.ndarray
-    raw_scores: np.ndarray
-    truncated: np.ndarray
-    tokens: np.ndarray
-    decided_by: np.ndarray
-    reasons: np.ndarray
 
 
 class CalibrationRows(NamedTuple):
@@ -88,22 +72,6 @@ class CalibrationRows(NamedTuple):
     candidates: Sequence[str] = ()
     labels: Sequence[float] = ()
     weights: Sequence[float] = ()
-
-
-class _Texts(NamedTuple):
-    """Texts of n rows, normalised."""
-
-    questions: Sequence[str]
-    references: list[list[str]]
-    candidates: list[str]
-
-    def select(self, rows: np.ndarray) -> _Texts:
-        """Select rows by position, also from columns of a data frame, whose index is not the position."""
-        return _Texts(*([values[i] for i in rows.tolist()] for values in map(list, self)))
-
-
-def _normalize(questions: Sequence[str], references: References, candidates: Sequence[str]) -> _Texts:
-    return _Texts(questions, *normalize_inputs(questions, references, candidates))
 
 
 class BERTJudge:
@@ -144,7 +112,7 @@ class BERTJudge:
         precision: str = "auto",
         name: str = "bert",
         revision: str = "local",
-        references: str = "all",
+        references: str = ALL,
         early_exit: bool = True,
         dtype: str | torch.dtype | None = None,
         trust_remote_code: bool = False,
@@ -172,7 +140,9 @@ class BERTJudge:
         self.trees = stacker.load_trees(self.path) if self.checkpoint.metadata.stacker else None
         # Stacker of a judge that is trained further.
         self._prior: StackerWeights | None = None
-        self.feature_extractor = FeatureExtractor()
+        self._rows_seen = 0
+        self._last_stages: TextStages | None = None
+        self._workers: Workers | None = None
         precision = str(dtype).removeprefix("torch.") if dtype is not None else precision
         self.engine = Engine(self.checkpoint, backend, precision, batch_tokens)
         choice = self.engine.choice
@@ -184,6 +154,11 @@ class BERTJudge:
         choice = self.engine.choice
         engine = f"{choice.backend}, {self.engine.device}, {choice.precision}"
         return {**self._revision, **{f"{name}{BACKEND}": engine for name in self._revision}}
+
+    @cached_property
+    def processes(self) -> int:
+        """Worker processes for the texts of long tables."""
+        return min(hardware.num_threads(), MAX_PROCESSES)
 
     @classmethod
     def from_run(cls, checkpoint: str | Path, settings: Mapping[str, Any], name: str) -> BERTJudge:
@@ -213,88 +188,70 @@ class BERTJudge:
         if isinstance(questions, str) and isinstance(candidates, str):
             texts_of_row = [references] if isinstance(references, str) else [text for text in references if isinstance(text, str)]
             questions, references, candidates = [questions], [texts_of_row], [candidates]
-        texts = _normalize(questions, references, candidates)
-        decisions = self._ask_rules(texts)
-        references, decisions = unread.decide_unread(
-            self._reader,
-            texts.references,
-            texts.candidates,
-            [(decision, self._decides(decision)) for decision in decisions],
-            checks_long_words=self._uses_trees,
-        )
-        texts = texts._replace(references=references)
-        decides = np.array([self._decides(decision) for decision in decisions], bool)
-        rows = np.flatnonzero(~decides)
-        rule_logits = self.checkpoint.metadata.rule_logit * np.array([_sign(decisions[row]) for row in rows])
-        undecided = self._explain_undecided(texts.select(rows), rule_logits)
-        n = len(decisions)
-        prediction = Prediction(
-            scores=np.zeros(n),
-            raw_scores=np.full(n, np.nan),
-            truncated=np.zeros(n, bool),
-            tokens=np.zeros(n, int),
-            decided_by=np.full(n, None, object),
-            reasons=np.full(n, None, object),
-        )
-        for name, values in vars(undecided).items():
-            getattr(prediction, name)[rows] = values
-        for row, decision in enumerate(decisions):
-            if decision and decision.correct is None:
-                prediction.scores[row], prediction.decided_by[row] = np.nan, UNFINISHED
-                prediction.reasons[row] = decision.reason
-                continue
-            if decision and decides[row]:
-                prediction.scores[row] = _shift_score(RULE_SCORE if decision.correct else 1 - RULE_SCORE, self._policy_offset)
-                prediction.decided_by[row] = decision.module
-            has_weight = decides[row] or self.checkpoint.metadata.rule_logit > 0
-            if decision and has_weight and decision.correct == (prediction.scores[row] >= self.threshold):
-                prediction.reasons[row] = f"{decision.module}: {decision.reason}"
-        return prediction
+        columns = list(questions), check_inputs(questions, references, candidates), list(candidates)
+        tasks = [tuple(column[rows] for column in columns) for rows in _slices(len(candidates))]
+        call = self._caller(len(candidates))
+        predictions = list(self._predict(call("read", tasks), len(candidates)))
+        names = [field.name for field in dataclasses.fields(Prediction)]
+        return Prediction(*(np.concatenate([getattr(part, name) for part in predictions]) for name in names))
 
-    def _ask_rules(self, texts: _Texts) -> list[Decision | None]:
-        """Return per row the decision of a module that may decide and that no earlier one contradicts, else that of another."""
-        allowed = self.checkpoint.metadata.rules if self.calibrated else {}
-        if not allowed:
-            return [None] * len(texts.candidates)
-        decisions = []
-        for row in zip(*texts, strict=True):
-            decision = decide(*row)
-            if decision and not self._may_decide(decision):
-                permitted = decide(*row, allowed=allowed)
-                # The earlier module reads more: an identifier may be a formula in another notation.
-                decision = permitted if permitted and decision.correct in (permitted.correct, None) else decision
-            decisions.append(decision)
-        return decisions
+    def _predict(self, readings: Iterator[Reading], rows: int) -> Iterator[Prediction]:
+        """Let the encoder read rows, several readings at a time."""
+        stages, done = self.stages, 0
+        progress = ProgressLogger("rows", rows, seconds=SECONDS_BETWEEN_LOG_LINES)
+        while group := list(itertools.islice(readings, READINGS_PER_BATCH)):
+            yield from map(stages.predict, group, self._read(stages, group))
+            done += sum(len(reading.decisions) for reading in group)
+            progress.update(done)
 
-    @cached_property
-    def _reader(self) -> TextReader:
-        return TextReader(self.checkpoint.encoder)
+    def _read(self, stages: TextStages, readings: Sequence[Reading]) -> Iterator[EncoderOutput]:
+        """Yield what the encoder says of each reading's rows."""
+        answers = [answer for reading in readings for answer in reading.encoded]
+        output = self.engine.score(answers)
+        if answers:
+            # Rounding must not flip a verdict.
+            offsets = np.concatenate([reading.offsets[reading.for_encoder] for reading in readings])
+            logits, error = output.logits, self.engine.logit_error
+            close = stages.undecided(logits - error, logits + error, offsets)
+            log.debug("%d of %d rows are scored again in float32", len(close), len(logits))
+            logits[close] = self.engine.score([answers[row] for row in close], exact=True).logits
+        ends = itertools.accumulate(len(reading.encoded) for reading in readings)
+        for reading, end in zip(readings, ends, strict=True):
+            rows = slice(end - len(reading.encoded), end)
+            yield EncoderOutput(*(values[rows] for values in vars(output).values()))
+
+    def _caller(self, rows: int) -> Callable[[str, Iterable[tuple[Any, ...]]], Iterator[Any]]:
+        """Return what calls a method of the stages with each of some arguments: worker processes, for a long table."""
+        self._rows_seen += rows
+        stages = self.stages
+        if rows < MIN_PARALLEL_ROWS or self._rows_seen <= SINGLE_PROCESS_ROWS or self.processes == 1:
+            return lambda method, items: itertools.starmap(getattr(stages, method), items)
+        if self._workers is None or self._workers.target is not stages:
+            self._workers = Workers(stages, self.processes)
+        return self._workers.map
 
     @property
-    def _uses_trees(self) -> bool:
-        return self.calibrated and self.checkpoint.metadata.stacker is not None
-
-    def _decides(self, decision: Decision | None) -> bool:
-        return self._may_decide(decision) or _is_unfinished(decision)
-
-    def _may_decide(self, decision: Decision | None) -> bool:
-        if decision is None or decision.module in unread.MODULES:
-            return decision is not None
-        return decision.verdict in self.checkpoint.metadata.rules.get(decision.module, ())
-
-    def _explain_undecided(self, texts: _Texts, rule_logits: np.ndarray) -> Prediction:
-        tree_logits = self._predict_trees(texts) if self._uses_trees else None
-        offsets = self._logit_offsets(tree_logits, rule_logits)
-        rows, logits = self._rows_for_encoder(tree_logits, offsets)
-        encoded = self._encode(rows, offsets[rows], texts)
-        logits[rows] = encoded.logits
-        scores = expit(self._combined_logits(logits, offsets))
-        return _assemble_prediction(scores, rows, encoded, texts)
+    def stages(self) -> TextStages:
+        """The stages with the settings of now; the same object as long as these stay as they are."""
+        checkpoint = self.checkpoint
+        settings = self.threshold, self.calibrated, self.references, self.early_exit, self.policy
+        stages = TextStages(checkpoint.metadata, checkpoint.encoder, self.trees, *settings)
+        if stages != self._last_stages:
+            self._last_stages = stages
+        return self._last_stages
 
     def logits(self, questions: Sequence[str], references: References, candidates: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Return the logits of the encoder and of the trees for all rows, without early exit, each of shape (n,)."""
-        texts = _normalize(questions, references, candidates)
-        return self.engine.score(*texts).logits, self._predict_trees(texts)
+        texts = normalize(questions, references, candidates)
+        return self._encoder_logits(texts), self._by_stages("predict_trees", texts)
+
+    def _by_stages(self, method: str, texts: Texts) -> np.ndarray:
+        """Return what a method of the stages returns for texts, one value or line per row."""
+        tasks = [(texts.select(rows),) for rows in _slices(len(texts.candidates))]
+        return np.concatenate(list(self._caller(len(texts.candidates))(method, tasks)))
+
+    def _encoder_logits(self, texts: Texts, *, exact: bool = False) -> np.ndarray:
+        return self.engine.score(self.checkpoint.encoder.encode_answers(*texts), exact=exact).logits
 
     def predict_proba(self, questions: Sequence[str], references: References, candidates: Sequence[str]) -> np.ndarray:
         """Return the probabilities of incorrect and correct, shape (n, 2), as scikit-learn's classifiers do."""
@@ -309,7 +266,7 @@ class BERTJudge:
         """
         exact = self._exact(LENIENT)
         scores = exact.explain(questions, references, candidates).scores
-        return np.column_stack([_shift_score(scores, -exact._policy_offset), scores])
+        return np.column_stack([shift_score(scores, -exact.stages.policy_offset), scores])
 
     def check_trained(self) -> None:
         """Raise an `InputError` for a backbone that was not trained to judge, and for a policy that the judge cannot apply."""
@@ -331,47 +288,18 @@ class BERTJudge:
 
     def judge(self, rows: Sequence[Row]) -> list[Label]:
         """See `judges.protocol.Judge`. A blank candidate is incorrect; the encoder does not run on it."""
-        blank = [is_blank_answer(normalize_text(row.candidate), row.references) for row in rows]
-        answered = [row for row, is_blank in zip(rows, blank, strict=True) if not is_blank]
-        prediction = self.explain(
-            [row.question for row in answered], [row.references for row in answered], [row.candidate for row in answered]
-        )
-        columns = [column.tolist() for column in vars(prediction).values()]
-        labels = iter([self._label(*values) for values in zip(answered, *columns, strict=True)])
-        return [empty_answer() if is_blank else next(labels) for is_blank in blank]
+        return [label for labels in self.judge_shards([rows]) for label in labels]
 
-    def _label(
-        self, row: Row, score: float, raw_score: float, truncated: bool, tokens: int, decided_by: str, rule: str | None
-    ) -> Label:
-        if decided_by == UNFINISHED:
-            return unfinished(rule or "")
-        unfamiliar = unfamiliar_row(row.question, row.references, row.candidate, self.checkpoint.metadata.languages)
-        # Computed here, and not for callers of `predict` and `explain`, which need no reason.
-        reason = rule or f"{COMPARED_BY[decided_by]}: {describe_words(row.question, row.references, row.candidate)}"
-        notes = [unfamiliar, UNREAD if decided_by == unread.EXACT else None]
-        return decided(
-            score,
-            self.threshold,
-            certain=self._is_certain(row, score, decided_by),
-            truncated=truncated,
-            prompt_tokens=tokens,
-            raw=json.dumps({"raw_score": raw_score}) if tokens else None,
-            reason="; ".join(filter(None, [reason, unfamiliar])),
-            decided_by=decided_by,
-            flags=tuple(UNFAMILIAR_FLAGS[note] for note in notes if note),
-        )
-
-    def _is_certain(self, row: Row, score: float, decided_by: str) -> bool | None:
-        """See `Label.certain`; measured for calibrated scores of the policy `strict`, and for the rule modules that decide."""
-        if not self.checkpoint.metadata.certain_scores or not self.calibrated or self.policy != STRICT:
-            return None
-        if decided_by not in (ENCODER, FEATURES):
-            # Exact comparison cannot tell a paraphrase from a wrong answer.
-            return decided_by not in unread.MODULES
-        kind = answer_kind(row.question, row.references, row.candidate)
-        is_correct = score >= self.threshold
-        certain = is_certain(self.checkpoint.metadata.certain_scores, kind, score, is_correct=is_correct)
-        return certain and not is_doubtful(kind, row.question, row.references, row.candidate, is_correct=is_correct)
+    def judge_shards(self, shards: Sequence[Sequence[Row]]) -> Iterator[list[Label]]:
+        """Yield the labels of each of several lists of rows; while one is judged, the texts of the next are read."""
+        self.check_trained()
+        tasks = [(shard[rows],) for shard in shards for rows in _slices(len(shard))]
+        count = sum(map(len, shards))
+        call = self._caller(count)
+        predictions = self._predict(call("read_rows", tasks), count)
+        labels = call("label", ((*task, prediction) for task, prediction in zip(tasks, predictions, strict=True)))
+        for shard in shards:
+            yield [label for _ in _slices(len(shard)) for label in next(labels)]
 
     def fit(
         self,
@@ -398,7 +326,7 @@ class BERTJudge:
         from bert_judge.encoder.torch_model import round_weights
 
         training = training or Training()
-        texts = _normalize(questions, references, candidates)
+        texts = normalize(questions, references, candidates)
         closest = closest_references(texts.references, texts.candidates)
         rows = self.checkpoint.encoder.encode(questions, texts.candidates, closest)
         examples = trainer.Examples(rows, labels, weights if weights is not None else [1.0] * len(rows))
@@ -407,7 +335,7 @@ class BERTJudge:
             round_weights(self.checkpoint.model)
         start, self.trees = self.trees, None
         if features:
-            table = self._extract_features(texts)
+            table = self._by_stages("features", texts)
             self.trees = stacker.fit_trees(table, examples.labels, examples.weights, training.seed, start)
         self.checkpoint.trained = True
         self.engine.stay_on_torch("a model that was trained in this process")
@@ -446,8 +374,8 @@ class BERTJudge:
             for a judge with trees, accuracy_features and share_read (rows that need the encoder); and the calibrated scores without
             early exit, shape (n,).
         """
-        texts = _normalize(questions, references, candidates)
-        logits = self.engine.score(*texts, exact=True).logits
+        texts = normalize(questions, references, candidates)
+        logits = self._encoder_logits(texts, exact=True)
         encoder_metrics = classification_metrics(labels, expit(logits))
         temperature = stacker.fit_temperature(logits, labels)
         components = {
@@ -455,15 +383,16 @@ class BERTJudge:
             "ece_uncalibrated": encoder_metrics["ece"],
             "temperature": temperature,
         }
-        tree_logits = None if self.trees is None else self._predict_trees(texts)
+        tree_logits = None if self.trees is None else self._by_stages("predict_trees", texts)
         weights, bounds = None, None
         if tree_logits is not None:
             weights, bounds = self._fit_stacker(logits, tree_logits, labels, weak, synthetic)
         self.checkpoint.update(temperature=temperature, stacker=weights, logit_bounds=bounds, partial_offset=None)
         if tree_logits is not None:
             components["accuracy_features"] = classification_metrics(labels, expit(tree_logits))["accuracy"]
-            components["share_read"] = len(self._rows_for_encoder(tree_logits, self._logit_offsets(tree_logits))[0]) / len(logits)
-        combined = self._combined_logits(logits, self._logit_offsets(tree_logits))
+            components["share_read"] = len(self.stages.rows_for_encoder(tree_logits, self.stages.logit_offsets(tree_logits))[0])
+            components["share_read"] /= len(logits)
+        combined = self.stages.combine(logits, self.stages.logit_offsets(tree_logits))
         if (lenient_labels := stacker.find_lenient_labels(labels)) is not None:
             self.checkpoint.update(partial_offset=stacker.fit_partial_offset(combined, lenient_labels))
         scores = expit(combined)
@@ -502,7 +431,7 @@ class BERTJudge:
         scores = prediction.scores.copy()
         distinct, codes = np.unique(np.asarray(questions, object), return_inverse=True)
         scores[rows] = stacker.cross_validate_recalibration(logits, y, codes[rows])
-        texts = _normalize(questions, references, candidates)
+        texts = normalize(questions, references, candidates)
         fitted = fit_own_certain_scores(zip(*texts, strict=True), scores, labels, texts.questions, self.threshold)
         self.checkpoint.update(certain_scores=fitted | certain_scores | {kind: fitted[kind] for kind in fitted if kind != ANY_KIND})
         return {
@@ -552,9 +481,9 @@ class BERTJudge:
         for rows in (weak, synthetic):
             if rows is None or not rows.labels:
                 continue
-            texts = _normalize(*rows[:3])
-            all_logits.append(self.engine.score(*texts, exact=True).logits)
-            all_tree_logits.append(self._predict_trees(texts))
+            texts = normalize(*rows[:3])
+            all_logits.append(self._encoder_logits(texts, exact=True))
+            all_tree_logits.append(self._by_stages("predict_trees", texts))
             all_labels += rows.labels
             weights += rows.weights or [1.0] * len(rows.labels)
         num_real = len(labels) + (len(weak.labels) if weak else 0)
@@ -582,97 +511,7 @@ class BERTJudge:
         if int8:
             write_checksums(folder)
 
-    def _extract_features(self, texts: _Texts) -> np.ndarray:
-        questions = texts.questions if self.checkpoint.metadata.input.question else [""] * len(texts.questions)
-        return self.feature_extractor.extract(questions, texts.references, texts.candidates)
 
-    def _predict_trees(self, texts: _Texts) -> np.ndarray:
-        assert self.trees is not None
-        if not self.trees.features:
-            return np.zeros(len(texts.candidates))
-        return stacker.predict_tree_logits(self.trees, self._extract_features(texts))
-
-    def _rows_for_encoder(self, tree_logits: np.ndarray | None, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the positions of the rows that need the encoder, and the encoder's expected logit for all rows, shape (n,)."""
-        n, bounds = len(offsets), self.checkpoint.metadata.logit_bounds
-        if not self.early_exit or tree_logits is None or bounds is None:
-            return np.arange(n), np.zeros(n)
-        low, mean, high = bounds.interpolate(tree_logits)
-        rows = self._undecided(low, high, offsets)
-        log.debug("%d of %d rows need the encoder", len(rows), n)
-        return rows, mean
-
-    def _encode(self, rows: np.ndarray, offsets: np.ndarray, texts: _Texts) -> EncoderOutput:
-        """Read rows of the texts; `offsets` are those of these rows."""
-        texts = texts.select(rows)
-        if self.references == "closest":
-            closest = closest_references(texts.references, texts.candidates)
-            texts = texts._replace(references=[[text] for text in closest])
-        output = self.engine.score(*texts)
-        if not len(rows):
-            # The encoder is compiled for the first row that it has to read.
-            return output
-        # Rounding must not flip a verdict.
-        logits, error = output.logits, self.engine.logit_error
-        close = self._undecided(logits - error, logits + error, offsets)
-        log.debug("%d of %d rows are scored again in float32", len(close), len(logits))
-        logits[close] = self.engine.score(*texts.select(close), exact=True).logits
-        return output
-
-    def _undecided(self, low: np.ndarray, high: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        """Return the positions where encoder logits of `low` and of `high` give different verdicts."""
-        below, above = (expit(self._combined_logits(logits, offsets)) >= self.threshold for logits in (low, high))
-        return np.flatnonzero(below != above)
-
-    def _logit_offsets(self, tree_logits: np.ndarray | None, rule_logits: ArrayLike = 0.0) -> np.ndarray:
-        """Return what trees, bias and rule modules add to the weighted logits of the encoder, shape (n,)."""
-        weights = self.checkpoint.metadata.stacker
-        if weights is None or tree_logits is None:
-            return np.asarray(rule_logits, float)
-        return weights.combine(0.0, tree_logits) + rule_logits
-
-    @property
-    def _policy_offset(self) -> float:
-        """What the policy adds to every calibrated logit."""
-        return (self.checkpoint.metadata.partial_offset or 0.0) if self.policy == LENIENT else 0.0
-
-    def _combined_logits(self, logits: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-        """Return the calibrated logits of the policy from the encoder's, shape (n,); without calibration, the encoder's own."""
-        metadata = self.checkpoint.metadata
-        if not self.calibrated:
-            return logits
-        weight = 1 / metadata.temperature if metadata.stacker is None else metadata.stacker.encoder
-        return weight * logits + offsets + self._policy_offset
-
-
-def _shift_score(score: Any, offset: float) -> Any:
-    """Add an offset to the logits of scores; 0 and 1 stay as they are."""
-    return score if offset == 0 else expit(logit(score) + offset)
-
-
-def _is_unfinished(decision: Decision | None) -> bool:
-    return decision is not None and decision.correct is None
-
-
-def _sign(decision: Decision | None) -> float:
-    return 0.0 if decision is None else 1.0 if decision.correct else -1.0
-
-
-def _assemble_prediction(scores: np.ndarray, rows: np.ndarray, encoded: EncoderOutput, texts: _Texts) -> Prediction:
-    """Score blank candidates 0, and add the encoder's output for the rows that it read."""
-    pairs = list(zip(texts.references, texts.candidates, strict=True))
-    blank = [is_blank_answer(candidate, references) for references, candidate in pairs]
-    raw_scores, tokens = np.full(len(scores), np.nan), np.zeros(len(scores), int)
-    raw_scores[rows], tokens[rows] = expit(encoded.logits), encoded.tokens
-    truncated = np.zeros(len(scores), bool)
-    truncated[rows] = encoded.truncated
-    for i in np.flatnonzero(tokens == 0).tolist():
-        truncated[i] = is_truncated(*pairs[i])
-    return Prediction(
-        scores=np.where(blank, 0.0, scores),
-        raw_scores=raw_scores,
-        truncated=truncated,
-        tokens=tokens,
-        decided_by=np.where(tokens > 0, ENCODER, FEATURES).astype(object),
-        reasons=np.full(len(scores), None, object),
-    )
+def _slices(rows: int) -> list[slice]:
+    """Return the positions of the rows that are read in one go; at least one slice."""
+    return [slice(start, start + ROWS_PER_READING) for start in range(0, max(rows, 1), ROWS_PER_READING)]

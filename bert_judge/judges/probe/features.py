@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,7 +85,9 @@ def _extract_batch(
         return [{"states": states.tobytes(), "truncated": truncated, "tokens": tokens} for states, truncated, tokens in columns]
 
     keys = [resume.content_key(origin_key, *pair) for pair in pairs]
-    results = iter(resume.run_resumable(pairs, keys, compute, folder, shard_rows=shard_rows, unit="answers") if pairs else [])
+    results = iter(
+        resume.run_resumable(pairs, keys, partial(map, compute), folder, shard_rows=shard_rows, unit="answers") if pairs else []
+    )
     return [None if is_failed else next(results) for is_failed in failed]
 
 

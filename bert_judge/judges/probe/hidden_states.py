@@ -15,8 +15,8 @@ from transformers import PreTrainedTokenizerBase
 
 from bert_judge.assets import pretrained
 from bert_judge.config import Input
+from bert_judge.encoder.backend import batch_by_tokens
 from bert_judge.encoder.encoding import EncodedRow, RowEncoder, RowTokenizer, truncate_parts
-from bert_judge.encoder.inference import batch_by_tokens
 from bert_judge.encoder.torch_model import collate, max_input_length
 from bert_judge.runtime import hardware
 from bert_judge.runtime.errors import InputError

@@ -47,7 +47,7 @@ def test_scales_are_written_and_used(tmp_path: Path, architecture: str) -> None:
         return
     judge, exact = BERTJudge(folder, precision="int8"), BERTJudge(folder, backend="openvino", precision="float32")
     assert judge.engine.logit_error == pytest.approx(error) and 0 < error <= 0.25
-    rounded, expected = (model.engine.score(*ROWS).logits for model in (judge, exact))
+    rounded, expected = (model.engine.score(model.checkpoint.encoder.encode_answers(*ROWS)).logits for model in (judge, exact))
     assert 0 < np.quantile(np.abs(rounded - expected), 0.9) <= 2 * error
     assert np.corrcoef(rounded, expected)[0, 1] > 0.9
     if hardware.supports_int8():

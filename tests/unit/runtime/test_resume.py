@@ -7,7 +7,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,12 @@ from hypothesis import strategies as st
 from bert_judge.runtime import resume
 
 
-def doubling(seen: list[int]) -> Callable[[Sequence[int]], list[dict[str, Any]]]:
+def doubling(seen: list[int]) -> Callable[[Sequence[Sequence[int]]], Iterable[list[dict[str, Any]]]]:
     def work(some: Sequence[int]) -> list[dict[str, Any]]:
         seen.extend(some)
         return [{"double": 2 * item, "note": None if item % 2 else "größer\0"} for item in some]
 
-    return work
+    return partial(map, work)
 
 
 def keys_of(items: Sequence[int]) -> list[str]:
@@ -62,7 +63,7 @@ def test_a_failure_keeps_the_shards_before_it(tmp_path: Path) -> None:
         return [{"double": 2 * item, "note": None} for item in some]
 
     with pytest.raises(RuntimeError, match="the model is gone"):
-        resume.run_resumable(range(6), keys_of(range(6)), failing, tmp_path, shard_rows=2)
+        resume.run_resumable(range(6), keys_of(range(6)), partial(map, failing), tmp_path, shard_rows=2)
     seen: list[int] = []
     resume.run_resumable(range(6), keys_of(range(6)), doubling(seen), tmp_path, shard_rows=2)
     assert seen == [4, 5]
@@ -70,7 +71,7 @@ def test_a_failure_keeps_the_shards_before_it(tmp_path: Path) -> None:
 
 def test_too_few_results_are_no_results(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="shorter"):
-        resume.run_resumable([1, 2], keys_of([1, 2]), lambda some: [{"double": 2}], tmp_path, shard_rows=2)
+        resume.run_resumable([1, 2], keys_of([1, 2]), lambda shards: [[{"double": 2}]], tmp_path, shard_rows=2)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -113,9 +114,10 @@ SLOW = """
 import sys, time
 from bert_judge.runtime import resume
 
-def work(some):
-    time.sleep(0.05)
-    return [{"square": item * item, "text": "ü" * item} for item in some]
+def work(shards):
+    for some in shards:
+        time.sleep(0.05)
+        yield [{"square": item * item, "text": "ü" * item} for item in some]
 
 items = list(range(60))
 results = resume.run_resumable(items, [resume.content_key(item) for item in items], work, sys.argv[1], shard_rows=2)
@@ -159,7 +161,7 @@ def test_work_that_stops_in_the_middle_keeps_what_it_has(tmp_path: Path, caplog:
         resume.run_resumable(
             range(9),
             keys_of(range(9)),
-            stopping_work,
+            partial(map, stopping_work),
             tmp_path,
             shard_rows=3,
             unit="rows",

@@ -1,18 +1,11 @@
 """Lexical features, in one process and in several."""
 
-import subprocess
-import sys
-from pathlib import Path
-
-import joblib
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bert_judge.text import features
-from bert_judge.text.features import FEATURE_NAMES, FeatureExtractor, extract_features, feature_table
+from bert_judge.text.features import FEATURE_NAMES, extract_features, feature_table
 
 CHOICE = "Which planet is the largest?\n(A) Mars\n(B) Jupiter\n(C) Venus"
 
@@ -100,82 +93,3 @@ def test_a_long_answer_keeps_its_end() -> None:
 
 def test_feature_table_of_no_rows() -> None:
     assert feature_table([], [], []).shape == (0, len(FEATURE_NAMES))
-
-
-ANSWERS = ["Paris", "", "東京 and Größe", "no " * 3_000, "It is Paris, not Lyon.", "\ud83d"]
-# Without `if __name__ == "__main__"`, as in a notebook or a script of Snakemake.
-SCRIPT = """
-from bert_judge.text import features
-features.SINGLE_PROCESS_ROWS, features.MIN_PARALLEL_ROWS = 0, 1
-print("begun")
-table = features.FeatureExtractor(2).extract(["Capital?"] * 40, [["Paris"]] * 40, ["Paris", "Rome"] * 20)
-print(table.shape[0], "rows")
-"""
-
-
-def answer_rows(count: int) -> tuple[list[str], list[list[str]], list[str]]:
-    candidates = [f"{ANSWERS[i % len(ANSWERS)]} {i}" for i in range(count)]
-    return [f"Which town is number {i}?" for i in range(count)], [["Paris", str(i)] for i in range(count)], candidates
-
-
-@pytest.fixture
-def always_parallel(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Use several processes from the first row on."""
-    monkeypatch.setattr(features, "SINGLE_PROCESS_ROWS", 0)
-    monkeypatch.setattr(features, "MIN_PARALLEL_ROWS", 1)
-
-
-@pytest.fixture
-def no_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fail if a process is started."""
-
-    def refuse(*_: object, **__: object) -> None:
-        raise AssertionError("a process was started")
-
-    monkeypatch.setattr(joblib, "Parallel", refuse)
-
-
-@pytest.mark.parametrize("count", [0, 1, 5, 203])
-def test_several_processes_compute_the_same_features(always_parallel: None, count: int) -> None:
-    columns = answer_rows(count)
-    table = FeatureExtractor(3).extract(*columns)
-    assert table.shape == (count, len(FEATURE_NAMES))
-    np.testing.assert_array_equal(table, feature_table(*columns))
-
-
-def test_columns_of_a_data_frame_are_split_by_position(always_parallel: None) -> None:
-    columns = answer_rows(30)
-    shuffled = pd.DataFrame(dict(zip("qrc", columns, strict=True)), index=np.arange(30)[::-1], dtype=object)
-    table = FeatureExtractor(2).extract(shuffled["q"], shuffled["r"], shuffled["c"])
-    np.testing.assert_array_equal(table, feature_table(*columns))
-
-
-def test_a_small_table_starts_no_process(no_processes: None) -> None:
-    columns = answer_rows(600)
-    np.testing.assert_array_equal(FeatureExtractor(2).extract(*columns), feature_table(*columns))
-
-
-def test_one_core_starts_no_process(always_parallel: None, no_processes: None) -> None:
-    columns = answer_rows(20)
-    np.testing.assert_array_equal(FeatureExtractor(1).extract(*columns), feature_table(*columns))
-
-
-def test_many_small_tables_count_as_a_long_one(monkeypatch: pytest.MonkeyPatch, no_processes: None) -> None:
-    monkeypatch.setattr(features, "SINGLE_PROCESS_ROWS", 100)
-    monkeypatch.setattr(features, "MIN_PARALLEL_ROWS", 40)
-    extractor = FeatureExtractor(2)
-    for count in (50, 50, 39):
-        extractor.extract(*answer_rows(count))
-    with pytest.raises(AssertionError, match="a process was started"):
-        extractor.extract(*answer_rows(40))
-
-
-def test_the_number_of_processes_is_bounded() -> None:
-    assert FeatureExtractor(200).processes == features.MAX_PROCESSES
-
-
-def test_a_script_is_not_run_twice(tmp_path: Path) -> None:
-    script = tmp_path / "script.py"
-    script.write_text(SCRIPT)
-    completed = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300, check=False)
-    assert (completed.returncode, completed.stdout, completed.stderr) == (0, "begun\n40 rows\n", "")

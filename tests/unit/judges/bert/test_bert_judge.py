@@ -14,7 +14,8 @@ from bert_judge.config import Input, Training
 from bert_judge.encoder.checkpoint import StackerWeights
 from bert_judge.encoder.judge_folder import JUDGE_FILE
 from bert_judge.encoder.weights import PREFIXES, WEIGHTS_FILE
-from bert_judge.judges.bert.judge import BERTJudge, CalibrationRows, _normalize
+from bert_judge.judges.bert.judge import BERTJudge, CalibrationRows
+from bert_judge.judges.bert.stages import normalize
 from bert_judge.judges.protocol import Row
 from bert_judge.runtime.errors import InputError
 from bert_judge.text import TEXT_VERSION
@@ -166,7 +167,7 @@ def test_closest_reference_only(tmp_path: Path) -> None:
         assert one_read.tokens[i] == alone.tokens[0] < all_read.tokens[i]
     assert (one_read.raw_scores <= all_read.raw_scores + 1e-6).all()
     # The trees still use every reference.
-    tree_logits = judge._predict_trees(_normalize(*asked))
+    tree_logits = judge.stages.predict_trees(normalize(*asked))
     weights = one.checkpoint.metadata.stacker
     logits = np.log(one_read.raw_scores / (1 - one_read.raw_scores))
     expected = weights.combine(logits, tree_logits)
@@ -326,3 +327,11 @@ def test_the_provenance_names_backend_and_precision(tmp_path: Path) -> None:
     trained(tmp_path).save(tmp_path / "judge")
     judge = BERTJudge(tmp_path / "judge", backend="torch", precision="float32", name="mine", revision="c0ffee")
     assert judge.revisions == {"mine": "c0ffee", "mine: backend": f"torch, {judge.engine.device}, float32"}
+
+
+@pytest.mark.parametrize("cut", ["Paris \ud83d", "\ude00"])
+def test_half_a_character_of_a_cut_text_is_read_as_a_replacement_character(cut: str) -> None:
+    judge = BERTJudge()
+    for texts in (("q", "Paris", cut), ("q", cut, "Paris"), (cut, "Paris", "Paris")):
+        repaired = [text.replace("\ud83d", "\ufffd").replace("\ude00", "\ufffd") for text in texts]
+        assert judge.predict(*([text] for text in texts)) == judge.predict(*([text] for text in repaired))

@@ -11,12 +11,12 @@ from helpers import tiny_models
 from bert_judge import plan
 from bert_judge.config import Training
 from bert_judge.encoder.checkpoint import LogitBounds
-from bert_judge.judges.bert.judge import FEATURES, RULE_SCORE, BERTJudge
+from bert_judge.judges.bert.judge import BERTJudge
 from bert_judge.judges.bert.stacker import MIN_ROWS, TAIL, fit_logit_bounds
+from bert_judge.judges.bert.stages import FEATURES, RULE_SCORE
 from bert_judge.judges.protocol import Row
 from bert_judge.report import hub_folder
 from bert_judge.runtime.errors import InputError
-from bert_judge.text import features as feature_module
 
 CITIES = ["Köln", "Paris", "東京", "Lima", "Oslo", "Cairo", "Quito", "Minsk", "Accra", "Hanoi"]
 RUN = {
@@ -168,16 +168,6 @@ def test_a_verdict_does_not_depend_on_other_rows(folder: Path) -> None:
     alone = [judge.predict(*([column[i]] for column in texts))[0] for i in range(12)]
     np.testing.assert_allclose(judge.predict(*texts), alone, atol=1e-6)
     assert judge.predict([], [], []) == []
-
-
-def test_features_of_a_long_table_are_computed_in_parallel(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    columns = rows(120)[:3]
-    alone = BERTJudge(folder).predict(*columns)
-    monkeypatch.setattr(feature_module, "SINGLE_PROCESS_ROWS", 0)
-    monkeypatch.setattr(feature_module, "MIN_PARALLEL_ROWS", 1)
-    judge = BERTJudge(folder)
-    judge.feature_extractor.processes = 2
-    np.testing.assert_array_equal(judge.predict(*columns), alone)
 
 
 @pytest.mark.parametrize("early_exit", [True, False])

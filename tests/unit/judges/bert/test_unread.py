@@ -10,7 +10,8 @@ from helpers.label_tables import SPEC
 from helpers.serve_clients import client
 
 from bert_judge import tables
-from bert_judge.judges.bert.judge import RULE_SCORE, BERTJudge
+from bert_judge.judges.bert.judge import BERTJudge
+from bert_judge.judges.bert.stages import RULE_SCORE
 from bert_judge.judges.bert.unread import EXACT, LONG_WORD
 from bert_judge.judges.protocol import Label, Row
 from bert_judge.labels.stage import label_table

@@ -1,0 +1,84 @@
+"""Worker processes that work ahead of their caller: results come in order, and only a few items are under way at a time."""
+
+from __future__ import annotations
+
+import signal
+import weakref
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any
+
+from bert_judge.runtime.errors import InputError
+
+# Workers end after so long without work, and start again with the next item.
+IDLE_SECONDS = 30
+# Items under way per process: one that it computes and one that waits for it.
+ITEMS_PER_PROCESS = 2
+
+
+class Workers:
+    """Processes that call methods of one object, of which each gets a copy when it starts.
+
+    Attributes:
+        target: the object; it can be pickled.
+    """
+
+    def __init__(self, target: object, processes: int) -> None:
+        # Its processes start without running the caller's script again.
+        from joblib.externals.loky import ProcessPoolExecutor
+
+        self.target = target
+        self._items_under_way = ITEMS_PER_PROCESS * processes
+        self._executor = ProcessPoolExecutor(
+            processes,
+            timeout=IDLE_SECONDS,
+            initializer=_set_target,
+            initargs=(target,),
+            env={"OMP_NUM_THREADS": "1", "RAYON_NUM_THREADS": "1"},
+        )
+        # At the end of the interpreter, before the modules that the executor needs are gone.
+        weakref.finalize(self, self._executor.shutdown, kill_workers=True)
+
+    def map(self, method: str, items: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
+        """Call a method with each item's values as arguments; yield the results in order.
+
+        The next items are taken and computed while the caller works on a result. Several calls may run at once.
+
+        Raises:
+            InputError: a process was killed. Exceptions of the method are raised too.
+        """
+        under_way: deque[Future[Any]] = deque()
+        try:
+            for item in items:
+                under_way.append(self._executor.submit(_call, method, item))
+                if len(under_way) == self._items_under_way:
+                    yield under_way.popleft().result()
+            while under_way:
+                yield under_way.popleft().result()
+        except BrokenProcessPool as error:
+            raise InputError(
+                "a worker process was killed, perhaps because the memory is used up; each needs about 0.2 GB, and OMP_NUM_THREADS "
+                "sets their number"
+            ) from error
+        finally:
+            for future in under_way:
+                future.cancel()
+
+
+# --- in a worker process ---
+
+_target: object = None
+
+
+def _set_target(target: object) -> None:
+    global _target
+    _target = target
+    # The caller decides when to stop, and finishes what is under way.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+
+
+def _call(method: str, arguments: tuple[Any, ...]) -> Any:
+    return getattr(_target, method)(*arguments)
