@@ -1,27 +1,37 @@
-"""Rows per second of each stage of a prediction, alone, and of the whole judge.
+"""Rows per second of each stage of a prediction, alone, and of the whole judge; and how well the stages overlap.
 
     BERT_JUDGE_DATA=… python benchmarks/pipeline_stages.py [--judge general] [--rows 6000] [--rounds 2] [--batch-tokens N …]
+    BERT_JUDGE_DATA=… python benchmarks/pipeline_stages.py --overlap 24000 [--processes 8] [--rows 6000] [--rounds 2]
 
 Stages: normalised text, lexical features (in one process and in several), trees, tokenisation, encoder. The encoder also reads rows
 of 32, 200 and 512 tokens each, whose rates are given as shares of the machine's fastest matrix multiplication too. Beside a GPU,
 all stages but the encoder run on the CPU. Every stage runs once before the clock.
+
+`--overlap` replaces the encoder by a simulated one, which waits as long as a device of so many rows per second lets the CPU wait,
+and then by one that is as slow as the stages of texts; early exit is off. It prints which share of the rate of its slowest stage
+the whole judge reaches, and the time of the stages one after the other by that of the whole.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import time
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import timing
 import torch
 
 from bert_judge.encoder.encoding import EncodedRow
+from bert_judge.encoder.inference import EncoderOutput
 from bert_judge.judges.bert import stacker
-from bert_judge.judges.bert.judge import BERTJudge
+from bert_judge.judges.bert.judge import ROWS_PER_READING, BERTJudge
+from bert_judge.judges.bert.stages import normalize
+from bert_judge.judges.protocol import Row
 from bert_judge.runtime.hardware import best_dtype
-from bert_judge.text.answer_text import normalize_inputs
-from bert_judge.text.features import FeatureExtractor
+from bert_judge.runtime.workers import Workers
 
 LENGTHS, BATCHED_LENGTH = (32, 200, 512), 200
 WORD_IDS = (1_000, 30_000)
@@ -35,24 +45,35 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=6_000)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--batch-tokens", type=int, nargs="*", default=[], help="sizes of batches to try for rows of 200 tokens")
+    parser.add_argument("--overlap", type=float, metavar="ROWS_PER_SECOND", help="rate of a simulated encoder")
+    parser.add_argument("--processes", type=int, default=8, help="that read texts, for --overlap")
     options = parser.parse_args()
     rows = timing.mixed(options.rows)
+    print(f"{timing.machine()}; {os.cpu_count()} cores")
+    if options.overlap:
+        measure_overlap(options, rows)
+    else:
+        measure_stages(options, rows)
+
+
+def measure_stages(options: argparse.Namespace, rows: timing.Rows) -> None:
     judge, reader = BERTJudge(options.judge), BERTJudge(options.judge, early_exit=False)
     engine, encoder = judge.engine, judge.checkpoint.encoder
-    references, candidates = normalize_inputs(rows.questions, rows.references, rows.candidates)
-    first = [text for text, *_ in references]
-    single, several = FeatureExtractor(1), FeatureExtractor(torch.get_num_threads())
-    features = several.extract(rows.questions, references, candidates)
-    encoded = encoder.encode(rows.questions, candidates, first)
+    texts = normalize(rows.questions, rows.references, rows.candidates)
+    parts = [(texts.select(slice(i, i + ROWS_PER_READING)),) for i in range(0, options.rows, ROWS_PER_READING)]
+    workers = Workers(judge.stages, judge.processes)
+    features = np.concatenate(list(workers.map("features", parts)))
+    first = [text for text, *_ in texts.references]
+    encoded = encoder.encode(texts.questions, texts.candidates, first)
     fixed = {length: random_rows(options.rows, length) for length in LENGTHS}
     part = slice(min(SINGLE_PROCESS_ROWS, options.rows))
     whole = rows.questions, rows.references, rows.candidates
     ways = {
-        "normalise text": lambda: normalize_inputs(*whole),
-        "features, 1 process": lambda: single.extract(rows.questions[part], references[part], candidates[part]),
-        f"features, {several.processes} processes": lambda: several.extract(rows.questions, references, candidates),
+        "normalise text": lambda: normalize(*whole),
+        "features, 1 process": lambda: judge.stages.features(texts.select(part)),
+        f"features, {judge.processes} processes": lambda: list(workers.map("features", parts)),
         "trees": lambda: stacker.predict_tree_logits(judge.trees, features),
-        "tokenise": lambda: encoder.encode(rows.questions, candidates, first),
+        "tokenise": lambda: encoder.encode(texts.questions, texts.candidates, first),
         "encoder": lambda: engine.logits(encoded),
         **{f"encoder, {length} tokens a row": lambda rows=rows: engine.logits(rows) for length, rows in fixed.items()},
         "whole judge, every row read": lambda: reader.predict(*whole),
@@ -63,7 +84,7 @@ def main() -> None:
         ways[f"encoder, {BATCHED_LENGTH} tokens a row, batches of {size} tokens"] = lambda other=other: other.logits(
             fixed[BATCHED_LENGTH]
         )
-    print(f"{timing.machine()}; {os.cpu_count()} cores\njudge: {options.judge}, {engine.choice.backend}, {engine.choice.precision}")
+    print(f"judge: {options.judge}, {engine.choice.backend}, {engine.choice.precision}")
     tokens = np.mean([len(row.ids) for row in encoded])
     print(f"{len(rows.labels)} rows of {len(timing.FILES)} files, {tokens:.0f} tokens each on average\n", flush=True)
     for run in ways.values():
@@ -78,6 +99,57 @@ def main() -> None:
         seconds = min(time.wall for name, time in times.items() if f" {length} tokens a row" in name)
         rate = 2 * weights * length * options.rows / seconds
         print(f"encoder, {length} tokens a row: {rate / 1e9:.0f} GFLOPS, {rate / ceiling:.0%} of {ceiling / 1e9:.0f}")
+
+
+class SimulatedEncoder:
+    """Stands in for a judge's `Engine`: waits as long as a device of `rows_per_second` takes, without the CPU."""
+
+    logit_error = 0.0
+
+    def __init__(self, rows_per_second: float) -> None:
+        self.rows_per_second = rows_per_second
+
+    def score(self, answers: Sequence[Any], *, exact: bool = False) -> EncoderOutput:
+        time.sleep(0 if exact else len(answers) / self.rows_per_second)
+        tokens = np.array([sum(len(row.ids) for row in rows) for rows in answers], int)
+        return EncoderOutput(np.zeros(len(answers)), np.zeros(len(answers), bool), tokens)
+
+
+def measure_overlap(options: argparse.Namespace, rows: timing.Rows) -> None:
+    columns = zip(rows.questions, rows.references, rows.candidates, strict=True)
+    answers = [Row(str(i), 0, "", question, (reference,), text) for i, (question, reference, text) in enumerate(columns)]
+    judge = BERTJudge(options.judge, early_exit=False)
+    judge.processes = options.processes
+    judge.judge(answers)
+    workers = judge._workers
+    if workers is None:
+        raise SystemExit("--rows: too few for worker processes")
+    tasks = [(answers[i : i + ROWS_PER_READING],) for i in range(0, len(answers), ROWS_PER_READING)]
+    readings = list(workers.map("read_rows", tasks))
+    simulated = SimulatedEncoder(options.overlap)
+    verdicts = [judge.stages.predict(reading, simulated.score(reading.encoded)) for reading in readings]
+    described = [(part, prediction) for (part,), prediction in zip(tasks, verdicts, strict=True)]
+    num_read = sum(len(reading.encoded) for reading in readings)
+    print(f"{len(answers)} rows, of which {num_read} are for the encoder; {options.processes} processes\n", flush=True)
+    before, after = "texts before the encoder", "texts after the encoder"
+    ways = {before: lambda: list(workers.map("read_rows", tasks)), after: lambda: list(workers.map("label", described))}
+    alone, _ = timing.alternate(ways, options.rounds)
+    texts = alone[before].wall + alone[after].wall
+    lines = []
+    for name, rate in ((f"{options.overlap:.0f} rows/s", options.overlap), ("as slow as the texts", num_read / texts)):
+        judge.engine = SimulatedEncoder(rate)  # type: ignore[assignment]
+        [whole] = timing.alternate({name: lambda: judge.judge(answers)}, options.rounds)[0].values()
+        seconds = {**{stage: alone[stage].wall for stage in ways}, "encoder": num_read / rate}
+        # One set of processes has both stages of texts.
+        slowest = max(texts, seconds["encoder"])
+        cells = [f"{len(answers) / value:.0f}" for value in (*seconds.values(), whole.wall)]
+        lines.append([name, *cells, f"{slowest / whole.wall:.2f}", f"{sum(seconds.values()) / whole.wall:.2f}"])
+    titles = ("simulated encoder", *ways, "encoder", "whole judge", "whole, of the slowest stage", "stages one by one / whole")
+    print(timing.table(titles, lines))
+    judge.engine = SimulatedEncoder(options.overlap)  # type: ignore[assignment]
+    start = time.process_time()
+    judge.judge(answers)
+    print(f"\nthe calling process needs {1e6 * (time.process_time() - start) / len(answers):.0f} µs a row, without the encoder")
 
 
 def random_rows(n: int, length: int) -> list[EncodedRow]:

@@ -153,7 +153,7 @@ def bert_results() -> Results:
 
     def score(rows: Sequence[Any], exact: bool = False) -> EncoderOutput:
         numbers = [int(digest(row), 16) % 2001 / 400 - 2.5 for row in rows]
-        return EncoderOutput(np.array(numbers), np.full(len(rows), 9), np.zeros(len(rows), bool))
+        return EncoderOutput(np.array(numbers), np.zeros(len(rows), bool), np.full(len(rows), 9))
 
     # The rows stay texts.
     judge.checkpoint.encoder.encode_answers = lambda *columns: list(zip(*columns, strict=True))  # type: ignore[method-assign]

@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import itertools
 import logging
+import multiprocessing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 References = Sequence[str | Sequence[str]]
 # Rows whose texts are read in one go, by one process; the encoder reads several such readings together, sorted by length.
-ROWS_PER_READING, READINGS_PER_BATCH = 256, 4
+ROWS_PER_READING, READINGS_PER_BATCH = 128, 8
 # A process takes half a second to start and 0.2 GB, so short tables are read in this process, and so are the first rows.
 SINGLE_PROCESS_ROWS, MIN_PARALLEL_ROWS = 4_096, 256
 MAX_PROCESSES = 16
@@ -157,8 +158,8 @@ class BERTJudge:
 
     @cached_property
     def processes(self) -> int:
-        """Worker processes for the texts of long tables."""
-        return min(hardware.num_threads(), MAX_PROCESSES)
+        """Worker processes for the texts of long tables; a daemon, such as a worker of `multiprocessing.Pool`, may not have any."""
+        return 1 if multiprocessing.current_process().daemon else min(hardware.num_threads(), MAX_PROCESSES)
 
     @classmethod
     def from_run(cls, checkpoint: str | Path, settings: Mapping[str, Any], name: str) -> BERTJudge:
