@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import signal
 import weakref
 from collections import deque
@@ -16,6 +17,15 @@ from bert_judge.runtime.errors import InputError
 IDLE_SECONDS = 30
 # Items under way per process: one that it computes and one that waits for it.
 ITEMS_PER_PROCESS = 2
+
+
+def possible_processes(wanted: int) -> int:
+    """Return how many processes may start: 1 in a daemon, such as a worker of `multiprocessing.Pool`, and without semaphores."""
+    import joblib
+
+    # joblib warns of a daemon.
+    processes: int = 1 if multiprocessing.current_process().daemon else joblib.effective_n_jobs(wanted)
+    return processes
 
 
 class Workers:

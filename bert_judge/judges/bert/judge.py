@@ -6,7 +6,6 @@ import copy
 import dataclasses
 import itertools
 import logging
-import multiprocessing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -42,7 +41,7 @@ from bert_judge.judges.protocol import BACKEND, Label, Row
 from bert_judge.runtime import hardware
 from bert_judge.runtime.errors import InputError
 from bert_judge.runtime.logs import ProgressLogger
-from bert_judge.runtime.workers import Workers
+from bert_judge.runtime.workers import Workers, possible_processes
 from bert_judge.statistics.logistic import expit, logit
 from bert_judge.statistics.metrics import classification_metrics
 from bert_judge.text import TEXT_VERSION
@@ -158,8 +157,8 @@ class BERTJudge:
 
     @cached_property
     def processes(self) -> int:
-        """Worker processes for the texts of long tables; a daemon, such as a worker of `multiprocessing.Pool`, may not have any."""
-        return 1 if multiprocessing.current_process().daemon else min(hardware.num_threads(), MAX_PROCESSES)
+        """Worker processes for the texts of long tables; 1: none."""
+        return possible_processes(min(hardware.num_threads(), MAX_PROCESSES))
 
     @classmethod
     def from_run(cls, checkpoint: str | Path, settings: Mapping[str, Any], name: str) -> BERTJudge:

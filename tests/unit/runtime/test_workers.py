@@ -1,5 +1,6 @@
 """Worker processes: results in order, few items under way, and clear errors."""
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bert_judge.runtime.errors import InputError
-from bert_judge.runtime.workers import ITEMS_PER_PROCESS, Workers
+from bert_judge.runtime.workers import ITEMS_PER_PROCESS, Workers, possible_processes
 
 PROCESSES = 2
 
@@ -81,6 +82,19 @@ def test_a_signal_to_the_whole_group_leaves_the_decision_to_the_caller(workers: 
 def test_a_killed_process_is_an_error_of_one_line() -> None:
     with pytest.raises(InputError, match=r"a worker process was killed, perhaps because the memory is used up; .*OMP_NUM_THREADS"):
         list(Workers(Arithmetic(0), 1).map("end", [("SIGKILL",)]))
+
+
+def in_a_daemon(_: int) -> int:
+    return possible_processes(4)
+
+
+def test_no_process_where_none_can_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (possible_processes(4), possible_processes(1)) == (4, 1)
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.map(in_a_daemon, [0]) == [1]
+    # What joblib finds on a machine without semaphores, such as some containers.
+    monkeypatch.setattr("joblib._parallel_backends.mp", None)
+    assert possible_processes(4) == 1
 
 
 # Without `if __name__ == "__main__"`, as in a notebook or a script of Snakemake.

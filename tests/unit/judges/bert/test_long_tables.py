@@ -1,6 +1,5 @@
 """Long tables: worker processes read the texts ahead of the encoder, with the results of one process."""
 
-import multiprocessing
 from collections.abc import Iterator
 from typing import Any
 
@@ -141,11 +140,6 @@ def test_many_short_tables_count_as_a_long_one(monkeypatch: pytest.MonkeyPatch, 
 def test_the_number_of_processes_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bert.hardware, "num_threads", lambda: 200)
     assert BERTJudge().processes == bert.MAX_PROCESSES
-
-
-def test_a_daemon_starts_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(multiprocessing.current_process(), "_config", {"daemon": True})
-    assert BERTJudge().processes == 1
 
 
 def test_rows_are_read_when_labels_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
