@@ -9,7 +9,8 @@ all stages but the encoder run on the CPU. Every stage runs once before the cloc
 
 `--overlap` replaces the encoder by a simulated one, which waits as long as a device of so many rows per second lets the CPU wait,
 and then by one that is as slow as the stages of texts; early exit is off. It prints which share of the rate of its slowest stage
-the whole judge reaches, and the time of the stages one after the other by that of the whole.
+the whole judge reaches, and the time of its stages one after the other by that of the whole. The stages of texts count as one,
+because the same processes do both. Then it times the judge with its own encoder in one process and in several.
 """
 
 from __future__ import annotations
@@ -27,16 +28,16 @@ import torch
 from bert_judge.encoder.encoding import EncodedRow
 from bert_judge.encoder.inference import EncoderOutput
 from bert_judge.judges.bert import stacker
-from bert_judge.judges.bert.judge import ROWS_PER_READING, BERTJudge
-from bert_judge.judges.bert.stages import normalize
+from bert_judge.judges.bert.judge import BERTJudge, _slices
+from bert_judge.judges.bert.text_steps import normalize
 from bert_judge.judges.protocol import Row
+from bert_judge.labels.stage import SHARD_ROWS
 from bert_judge.runtime.hardware import best_dtype
-from bert_judge.runtime.workers import Workers
 
 LENGTHS, BATCHED_LENGTH = (32, 200, 512), 200
 WORD_IDS = (1_000, 30_000)
 # Rows that one process computes features for: enough to time, few enough not to wait for.
-SINGLE_PROCESS_ROWS = 2_000
+TIMED_ROWS = 2_000
 
 
 def main() -> None:
@@ -60,18 +61,16 @@ def measure_stages(options: argparse.Namespace, rows: timing.Rows) -> None:
     judge, reader = BERTJudge(options.judge), BERTJudge(options.judge, early_exit=False)
     engine, encoder = judge.engine, judge.checkpoint.encoder
     texts = normalize(rows.questions, rows.references, rows.candidates)
-    parts = [(texts.select(slice(i, i + ROWS_PER_READING)),) for i in range(0, options.rows, ROWS_PER_READING)]
-    workers = Workers(judge.stages, judge.processes)
-    features = np.concatenate(list(workers.map("features", parts)))
+    features = judge.text_steps.features(texts)
     first = [text for text, *_ in texts.references]
     encoded = encoder.encode(texts.questions, texts.candidates, first)
     fixed = {length: random_rows(options.rows, length) for length in LENGTHS}
-    part = slice(min(SINGLE_PROCESS_ROWS, options.rows))
+    timed = slice(min(TIMED_ROWS, options.rows))
     whole = rows.questions, rows.references, rows.candidates
     ways = {
         "normalise text": lambda: normalize(*whole),
-        "features, 1 process": lambda: judge.stages.features(texts.select(part)),
-        f"features, {judge.processes} processes": lambda: list(workers.map("features", parts)),
+        "features, 1 process": lambda: judge.text_steps.features(texts.select(timed)),
+        f"features, {judge.processes} processes": lambda: judge._map_texts("features", texts),
         "trees": lambda: stacker.predict_tree_logits(judge.trees, features),
         "tokenise": lambda: encoder.encode(texts.questions, texts.candidates, first),
         "encoder": lambda: engine.logits(encoded),
@@ -90,7 +89,7 @@ def measure_stages(options: argparse.Namespace, rows: timing.Rows) -> None:
     for run in ways.values():
         run()
     times, _ = timing.alternate(ways, options.rounds)
-    counts = {name: part.stop if "1 process" in name else options.rows for name in ways}
+    counts = {name: timed.stop if "1 process" in name else len(rows.labels) for name in ways}
     print(timing.table(("stage", "rows/s"), [[name, f"{counts[name] / time.wall:.0f}"] for name, time in times.items()]))
     weights = sum(p.numel() for name, p in judge.checkpoint.model.named_parameters() if "encoder.layer" in name and p.ndim > 1)
     ceiling = timing.matmul_rate(torch.device(engine.device), getattr(torch, best_dtype(engine.device)))
@@ -118,38 +117,49 @@ class SimulatedEncoder:
 def measure_overlap(options: argparse.Namespace, rows: timing.Rows) -> None:
     columns = zip(rows.questions, rows.references, rows.candidates, strict=True)
     answers = [Row(str(i), 0, "", question, (reference,), text) for i, (question, reference, text) in enumerate(columns)]
-    judge = BERTJudge(options.judge, early_exit=False)
-    judge.processes = options.processes
+    shards = [answers[i : i + SHARD_ROWS] for i in range(0, len(answers), SHARD_ROWS)]
+    single, judge = (BERTJudge(options.judge, early_exit=False) for _ in range(2))
+    single.processes, judge.processes = 1, options.processes
+    own_encoder = judge.engine
     judge.judge(answers)
     workers = judge._workers
     if workers is None:
         raise SystemExit("--rows: too few for worker processes")
-    tasks = [(answers[i : i + ROWS_PER_READING],) for i in range(0, len(answers), ROWS_PER_READING)]
-    readings = list(workers.map("read_rows", tasks))
+    batches = [(answers[part],) for part in _slices(len(answers))]
+    before, after, together = "texts before the encoder", "texts after it", "both"
+    prepared = list(judge._map(workers, "prepare_rows", batches))
     simulated = SimulatedEncoder(options.overlap)
-    verdicts = [judge.stages.predict(reading, simulated.score(reading.encoded)) for reading in readings]
-    described = [(part, prediction) for (part,), prediction in zip(tasks, verdicts, strict=True)]
-    num_read = sum(len(reading.encoded) for reading in readings)
-    print(f"{len(answers)} rows, of which {num_read} are for the encoder; {options.processes} processes\n", flush=True)
-    before, after = "texts before the encoder", "texts after the encoder"
-    ways = {before: lambda: list(workers.map("read_rows", tasks)), after: lambda: list(workers.map("label", described))}
-    alone, _ = timing.alternate(ways, options.rounds)
-    texts = alone[before].wall + alone[after].wall
+    predictions = [judge.text_steps.predict(batch, simulated.score(batch.encoded)) for batch in prepared]
+    items = [(*batch, prediction) for batch, prediction in zip(batches, predictions, strict=True)]
+    num_encoded = sum(len(batch.encoded) for batch in prepared)
+    print(f"{len(answers)} rows, of which {num_encoded} are for the encoder; {options.processes} processes\n", flush=True)
+    ways = {
+        before: lambda: list(judge._map(workers, "prepare_rows", batches)),
+        after: lambda: list(judge._map(workers, "label", items)),
+        "own encoder, 1 process": lambda: list(single.judge_shards(shards)),
+        f"own encoder, {options.processes} processes": lambda: list(judge.judge_shards(shards)),
+    }
+    times, _ = timing.alternate(ways, options.rounds)
+    # The same processes do both.
+    seconds = {before: times[before].wall, after: times[after].wall, together: times[before].wall + times[after].wall}
     lines = []
-    for name, rate in ((f"{options.overlap:.0f} rows/s", options.overlap), ("as slow as the texts", num_read / texts)):
+    for name, rate in (
+        (f"{options.overlap:.0f} rows/s", options.overlap),
+        ("as slow as the texts", num_encoded / seconds[together]),
+    ):
         judge.engine = SimulatedEncoder(rate)  # type: ignore[assignment]
-        [whole] = timing.alternate({name: lambda: judge.judge(answers)}, options.rounds)[0].values()
-        seconds = {**{stage: alone[stage].wall for stage in ways}, "encoder": num_read / rate}
-        # One set of processes has both stages of texts.
-        slowest = max(texts, seconds["encoder"])
-        cells = [f"{len(answers) / value:.0f}" for value in (*seconds.values(), whole.wall)]
-        lines.append([name, *cells, f"{slowest / whole.wall:.2f}", f"{sum(seconds.values()) / whole.wall:.2f}"])
-    titles = ("simulated encoder", *ways, "encoder", "whole judge", "whole, of the slowest stage", "stages one by one / whole")
-    print(timing.table(titles, lines))
+        [whole] = timing.alternate({name: lambda: list(judge.judge_shards(shards))}, options.rounds)[0].values()
+        encoder = num_encoded / rate
+        cells = [f"{len(answers) / value:.0f}" for value in (*seconds.values(), encoder, whole.wall)]
+        shares = max(seconds[together], encoder) / whole.wall, (seconds[together] + encoder) / whole.wall
+        lines.append([name, *cells, *(f"{share:.2f}" for share in shares)])
+    print(timing.table(("simulated encoder", *seconds, "encoder", "whole", "whole, of the slowest stage", "stages / whole"), lines))
     judge.engine = SimulatedEncoder(options.overlap)  # type: ignore[assignment]
     start = time.process_time()
-    judge.judge(answers)
+    list(judge.judge_shards(shards))
     print(f"\nthe calling process needs {1e6 * (time.process_time() - start) / len(answers):.0f} µs a row, without the encoder")
+    rates = [f"{name}: {len(answers) / times[name].wall:.0f} rows/s" for name in ways if name.startswith("own")]
+    print(f"whole judge with its encoder ({own_encoder.choice.backend}, {own_encoder.choice.precision}): {'; '.join(rates)}")
 
 
 def random_rows(n: int, length: int) -> list[EncodedRow]:

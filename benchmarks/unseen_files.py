@@ -39,7 +39,7 @@ from bert_judge.encoder.checkpoint import CertainScores
 from bert_judge.encoder.judge_folder import write_checksums
 from bert_judge.judges.bert.certainty import fit_certain_scores, is_certain, is_doubtful
 from bert_judge.judges.bert.judge import BERTJudge
-from bert_judge.judges.bert.stages import RULE_SCORE
+from bert_judge.judges.bert.text_steps import RULE_SCORE, normalize
 from bert_judge.judges.bert.unread import MODULES as UNREAD_MODULES
 from bert_judge.runtime.logs import job_log
 from bert_judge.text.answer_kinds import answer_kind
@@ -123,12 +123,12 @@ def predict_task(judge: BERTJudge, run: Run, rows: pd.DataFrame) -> pd.DataFrame
 
 def ask_modules(judge: BERTJudge, rows: pd.DataFrame) -> pd.DataFrame:
     """Return the module that decides or would decide each answer, its verdict (1, 0 or NaN) and whether it `decides`."""
-    decisions = judge.stages.read(*columns(rows)).decisions
+    _, decisions = judge.text_steps.decide_texts(normalize(*columns(rows)))
     return pd.DataFrame(
         {
             "module": [None if decision is None else decision.module for decision in decisions],
             "rule": [np.nan if decision is None or decision.correct is None else float(decision.correct) for decision in decisions],
-            "decides": [judge.stages.may_decide(decision) for decision in decisions],
+            "decides": [judge.text_steps.may_decide(decision) for decision in decisions],
         },
         rows.index,
     )
@@ -138,10 +138,10 @@ def add_scores(judge: BERTJudge, answers: pd.DataFrame) -> pd.DataFrame:
     """Add the kind of each answer and the score that the judge gives it, with early exit."""
     decides, says = answers["decides"].to_numpy(bool), answers["rule"].map({1.0: 1, 0.0: -1}).fillna(0).to_numpy(float)
     encoder, trees = (answers[name].fillna(0).to_numpy() for name in ("encoder", "trees"))
-    offsets = judge.stages.logit_offsets(trees, judge.checkpoint.metadata.rule_logit * np.where(decides, 0, says))
-    rows, logits = judge.stages.rows_for_encoder(trees, offsets)
+    offsets = judge.text_steps.logit_offsets(trees, judge.checkpoint.metadata.rule_logit * np.where(decides, 0, says))
+    rows, logits = judge.text_steps.rows_for_encoder(trees, offsets)
     logits[rows] = encoder[rows]
-    scores = expit(judge.stages.combine(logits, offsets))
+    scores = expit(judge.text_steps.combine(logits, offsets))
     texts = list(zip(*columns(answers), strict=True))
     kinds = [answer_kind(*row) for row in texts]
     score = np.where(decides, np.where(says > 0, RULE_SCORE, 1 - RULE_SCORE), scores)

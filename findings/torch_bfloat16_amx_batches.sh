@@ -3,7 +3,7 @@
 # Behaviour: the output for a row depends on how many other rows are in the batch, because sums of 1,536 products are divided
 # differently. Without AMX (ONEDNN_MAX_CPU_ISA=AVX512_CORE_BF16) it does not.
 # Seen: of a batch of 512 rows, the first 256 have other outputs than the same 256 rows alone. Sums of 384 products are equal.
-# Why it matters: an encoder's score of an answer changes, by about 0.01 of a logit, with the answers that share its batch, so a
+# Why it matters: an encoder's score of an answer changes, by up to 0.016 of a logit, with the answers that share its batch, so a
 # resumed or differently batched evaluation is not the same to the last digit; on most other CPUs it is.
 set -euo pipefail
 if ! grep -q -m1 amx_bf16 /proc/cpuinfo; then

@@ -73,6 +73,10 @@ class RowTokenizer:
             raise InputError(f"{folder}: not a readable model: {TOKENIZER_FILE}: {' '.join(str(error).split())[:300]}") from error
         return cls(backend, pad, end if separator is None else separator, folder)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A copy for another process encodes and is not saved: the tokenizer of transformers would be imported there.
+        return RowTokenizer, (self.backend, self.pad_token_id, self.separator_id, Path())
+
     def add_special_tokens(self, tokens: Sequence[str]) -> None:
         """Add tokens that no text contains, where they are missing."""
         if isinstance(self.source, Path):

@@ -50,7 +50,7 @@ class Engine:
     @property
     def logit_error(self) -> float:
         """Rounding error of the logits of `score`; see `Backend`."""
-        return self._backend.logit_error
+        return self._select_backend(exact=False).logit_error
 
     def score(self, answers: Sequence[Sequence[EncodedRow]], *, exact: bool = False) -> EncoderOutput:
         """Return per answer the highest logit over its rows, whether anything was cut, and the tokens of all of them.
@@ -111,7 +111,3 @@ class Engine:
             compiled = compile_encoder(self.checkpoint.weights, precision)
         self._compiled[precision] = compiled
         return compiled
-
-    @property
-    def _backend(self) -> Backend:
-        return self._select_backend(exact=False)

@@ -156,7 +156,10 @@ class Judge(Protocol):
         ...
 
     def judge(self, rows: Sequence[Row]) -> list[Label]:
-        """Return one label per row, in order; the verdict on a row does not depend on the other rows."""
+        """Return one label per row, in order; the verdict on a row does not depend on the other rows.
+
+        A judge that works ahead also has `judge_shards`, see the function of that name.
+        """
         ...
 
 

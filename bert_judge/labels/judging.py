@@ -40,7 +40,7 @@ class ParsedRecord:
 
 @dataclass(frozen=True)
 class LabelStore:
-    """A folder that keeps finished labels, so that a killed call resumes; `shard_rows` are the most that a kill can lose."""
+    """A folder that keeps finished labels, `shard_rows` per file, so that a killed call resumes."""
 
     folder: Path
     shard_rows: int

@@ -36,7 +36,7 @@ from bert_judge.tables.readers.rows import Chunk, Record, RowFile
 from bert_judge.text.answer_kinds import answer_kind
 from bert_judge.text.languages import UNFAMILIAR_FLAGS
 
-# Rows held in memory at once, and rows per shard: the most that a kill can lose.
+# Rows held in memory at once, and rows per shard: the most that a kill can lose, besides labels that are computed ahead.
 CHUNK_ROWS, SHARD_ROWS = 4096, 256
 # Disagreements of judges that are shown.
 NUM_SUREST = 5

@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 
 # Answers held in memory at once with their labels, which bounds the memory of a job.
 BATCH_ROWS = 16_384
-# Labels per shard of a work folder, and preferences: the most that a kill can lose.
+# Labels per shard of a work folder, and preferences: the most that a kill can lose, besides labels that are computed ahead.
 SHARD_ROWS, PAIR_SHARD_ROWS = 1024, 512
 FAILED = "generation failed"
 
@@ -62,7 +62,7 @@ def label_table(
         work_folder: keeps finished labels until the table is written, those of other jobs included (`prelabel_tables`); None: a
             killed job starts again. A label is reused only if spec, revisions of the judge and answer are the same.
         keep: leave the labels in that folder, for a later call; otherwise they are deleted once the table is written.
-        shard_rows: labels per file of the work folder, the most that a kill can lose.
+        shard_rows: labels per file of the work folder.
 
     Raises:
         InputError: the candidates cannot be read, or the judge refuses its input.

@@ -1,7 +1,7 @@
 """Resumable work: results are saved in small parquet shards and looked up by content key, so a rerun computes only what is missing.
 
 Snakemake deletes a job's declared outputs before it starts and after it fails, so shards live in an undeclared folder
-(`results/.work/…`). A killed job loses at most the shard it was filling.
+(`results/.work/…`). A killed job loses at most the shard it was filling, and what was computed ahead.
 
 One job may produce several tables of a model (a `Batch`), so that an expensive model is loaded once. It writes a manifest, and a
 light job then writes each table from the shards, so that every table stays a target of its own.
@@ -103,7 +103,7 @@ def run_resumable(
     Args:
         compute: yields for each shard one result (plain values) per item; `partial(map, function)` for a function of one shard.
             Long work checks `stop_requested` and raises `Stopped` with its results so far.
-        shard_rows: items per shard, the most that a kill can lose.
+        shard_rows: items per shard, the most that a kill can lose if nothing is computed ahead.
         should_cache: whether to save a result; others (transient failures) are computed again by the next run.
         is_valid: whether a saved result may be used; others are computed again.
 
@@ -126,13 +126,13 @@ def run_resumable(
 
     with defer_sigterm():
         shards = [pending[start : start + shard_rows] for start in range(0, len(pending), shard_rows)]
-        computed = iter(compute([[item for _, item in shard] for shard in shards]))
+        computed = iter(compute([[item for _, item in shard] for shard in shards]) if shards else ())
         for number, shard in enumerate(shards):
             start = number * shard_rows
             if stop_requested():
                 stop(f"{start} of {len(pending)} {unit}")
             try:
-                shard_results = {key: result for (key, _), result in zip(shard, next(computed), strict=True)}
+                shard_results = {key: result for (key, _), result in zip(shard, next(computed, ()), strict=True)}
             except Stopped as stopped:
                 save({shard[position][0]: result for position, result in stopped.results.items()})
                 stop(f"{start + len(stopped.results)} of {len(pending)} {unit}")

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 import weakref
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
-from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
 from bert_judge.runtime.errors import InputError
 
-# Workers end after so long without work, and start again with the next item.
-IDLE_SECONDS = 30
-# Items under way per process: one that it computes and one that waits for it.
-ITEMS_PER_PROCESS = 2
+# Workers end after so long without work, also those of a caller that was killed, and start again with the next item. loky warns if
+# an item comes at that very moment, so this is longer than an encoder takes for a batch.
+IDLE_SECONDS = 300
 
 
 def possible_processes(wanted: int) -> int:
@@ -33,6 +32,7 @@ class Workers:
 
     Attributes:
         target: the object; it can be pickled.
+        processes: their number.
     """
 
     def __init__(self, target: object, processes: int) -> None:
@@ -40,7 +40,8 @@ class Workers:
         from joblib.externals.loky import ProcessPoolExecutor
 
         self.target = target
-        self._items_under_way = ITEMS_PER_PROCESS * processes
+        self.processes = processes
+        self._has_lost_process, self._caller = False, os.getpid()
         self._executor = ProcessPoolExecutor(
             processes,
             timeout=IDLE_SECONDS,
@@ -51,26 +52,35 @@ class Workers:
         # At the end of the interpreter, before the modules that the executor needs are gone.
         weakref.finalize(self, self._executor.shutdown, kill_workers=True)
 
-    def map(self, method: str, items: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
-        """Call a method with each item's values as arguments; yield the results in order.
+    @property
+    def is_usable(self) -> bool:
+        """Whether methods can be called: no process was killed, and this is not a fork of the caller."""
+        return not self._has_lost_process and self._caller == os.getpid()
 
-        The next items are taken and computed while the caller works on a result. Several calls may run at once.
+    def map(self, method: str, items: Iterable[tuple[Any, ...]], ahead: int) -> Iterator[Any]:
+        """Call a method with each item's values as arguments; yield the results in order. Several calls may run at once.
+
+        Args:
+            ahead: items that are taken and computed before the caller asks for their results.
 
         Raises:
             InputError: a process was killed. Exceptions of the method are raised too.
         """
+        from joblib.externals.loky.process_executor import TerminatedWorkerError
+
         under_way: deque[Future[Any]] = deque()
         try:
             for item in items:
                 under_way.append(self._executor.submit(_call, method, item))
-                if len(under_way) == self._items_under_way:
+                if len(under_way) > ahead:
                     yield under_way.popleft().result()
             while under_way:
                 yield under_way.popleft().result()
-        except BrokenProcessPool as error:
+        except TerminatedWorkerError as error:
+            self._has_lost_process = True
             raise InputError(
-                "a worker process was killed, perhaps because the memory is used up; each needs about 0.2 GB, and OMP_NUM_THREADS "
-                "sets their number"
+                "a worker process ended: it was killed, perhaps because the memory is used up, or see its error above; "
+                "OMP_NUM_THREADS sets the number of processes, and each needs 0.1 to 0.2 GB"
             ) from error
         finally:
             for future in under_way:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 import itertools
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,16 +22,16 @@ from bert_judge.encoder.inference import EncoderOutput, Engine
 from bert_judge.encoder.judge_folder import CHECKSUMS, TREES_FILE, find_folder, resolve_checkpoint, write_checksums
 from bert_judge.judges.bert import BertJudgeConfig, stacker
 from bert_judge.judges.bert.certainty import ANY_KIND, fit_own_certain_scores
-from bert_judge.judges.bert.stages import (
+from bert_judge.judges.bert.text_steps import (
     ALL,
     LENIENT,
     POLICIES,
     REFERENCE_MODES,
     STRICT,
     Prediction,
-    Reading,
+    PreparedRows,
     Texts,
-    TextStages,
+    TextSteps,
     normalize,
     shift_score,
 )
@@ -53,9 +52,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 References = Sequence[str | Sequence[str]]
-# Rows whose texts are read in one go, by one process; the encoder reads several such readings together, sorted by length.
-ROWS_PER_READING, READINGS_PER_BATCH = 128, 8
-# A process takes half a second to start and 0.2 GB, so short tables are read in this process, and so are the first rows.
+# Rows that a process prepares in one go; the encoder reads several such batches together, sorted by length.
+ROWS_PER_BATCH, BATCHES_PER_ENCODER_CALL = 128, 8
+# A process takes half a second to start and 0.1 GB, so short tables are prepared in this process.
 SINGLE_PROCESS_ROWS, MIN_PARALLEL_ROWS = 4_096, 256
 MAX_PROCESSES = 16
 SECONDS_BETWEEN_LOG_LINES = 30
@@ -141,7 +140,7 @@ class BERTJudge:
         # Stacker of a judge that is trained further.
         self._prior: StackerWeights | None = None
         self._rows_seen = 0
-        self._last_stages: TextStages | None = None
+        self._last_steps: TextSteps | None = None
         self._workers: Workers | None = None
         precision = str(dtype).removeprefix("torch.") if dtype is not None else precision
         self.engine = Engine(self.checkpoint, backend, precision, batch_tokens)
@@ -158,7 +157,11 @@ class BERTJudge:
     @cached_property
     def processes(self) -> int:
         """Worker processes for the texts of long tables; 1: none."""
-        return possible_processes(min(hardware.num_threads(), MAX_PROCESSES))
+        return min(hardware.num_threads(), MAX_PROCESSES)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A copy starts its own processes.
+        return {**vars(self), "_workers": None}
 
     @classmethod
     def from_run(cls, checkpoint: str | Path, settings: Mapping[str, Any], name: str) -> BERTJudge:
@@ -189,66 +192,73 @@ class BERTJudge:
             texts_of_row = [references] if isinstance(references, str) else [text for text in references if isinstance(text, str)]
             questions, references, candidates = [questions], [texts_of_row], [candidates]
         columns = list(questions), check_inputs(questions, references, candidates), list(candidates)
-        tasks = [tuple(column[rows] for column in columns) for rows in _slices(len(candidates))]
-        call = self._caller(len(candidates))
-        predictions = list(self._predict(call("read", tasks), len(candidates)))
-        names = [field.name for field in dataclasses.fields(Prediction)]
-        return Prediction(*(np.concatenate([getattr(part, name) for part in predictions]) for name in names))
+        batches = [tuple(column[rows] for column in columns) for rows in _slices(len(candidates))]
+        workers = self._start_workers(len(candidates))
+        predictions = list(self._predict(self._map(workers, "prepare", batches), len(candidates)))
+        return Prediction(
+            *(np.concatenate([getattr(prediction, name) for prediction in predictions]) for name in vars(predictions[0]))
+        )
 
-    def _predict(self, readings: Iterator[Reading], rows: int) -> Iterator[Prediction]:
-        """Let the encoder read rows, several readings at a time."""
-        stages, done = self.stages, 0
-        progress = ProgressLogger("rows", rows, seconds=SECONDS_BETWEEN_LOG_LINES)
-        while group := list(itertools.islice(readings, READINGS_PER_BATCH)):
-            yield from map(stages.predict, group, self._read(stages, group))
-            done += sum(len(reading.decisions) for reading in group)
-            progress.update(done)
+    def _predict(self, batches: Iterator[PreparedRows], rows: int) -> Iterator[Prediction]:
+        """Let the encoder read prepared rows, several batches at a time."""
+        steps, progress, done = self.text_steps, ProgressLogger("rows", seconds=SECONDS_BETWEEN_LOG_LINES), 0
+        while group := list(itertools.islice(batches, BATCHES_PER_ENCODER_CALL)):
+            yield from map(steps.predict, group, self._run_encoder(steps, group))
+            done += sum(len(batch.decisions) for batch in group)
+            progress.update(done, fraction=done / max(rows, 1))
 
-    def _read(self, stages: TextStages, readings: Sequence[Reading]) -> Iterator[EncoderOutput]:
-        """Yield what the encoder says of each reading's rows."""
-        answers = [answer for reading in readings for answer in reading.encoded]
+    def _run_encoder(self, steps: TextSteps, batches: Sequence[PreparedRows]) -> Iterator[EncoderOutput]:
+        """Yield the encoder's output for each batch; logits near the threshold are computed again in float32."""
+        answers = [answer for batch in batches for answer in batch.encoded]
         output = self.engine.score(answers)
         if answers:
             # Rounding must not flip a verdict.
-            offsets = np.concatenate([reading.offsets[reading.for_encoder] for reading in readings])
+            offsets = np.concatenate([batch.offsets[batch.encoder_rows] for batch in batches])
             logits, error = output.logits, self.engine.logit_error
-            close = stages.undecided(logits - error, logits + error, offsets)
-            log.debug("%d of %d rows are scored again in float32", len(close), len(logits))
-            logits[close] = self.engine.score([answers[row] for row in close], exact=True).logits
-        ends = itertools.accumulate(len(reading.encoded) for reading in readings)
-        for reading, end in zip(readings, ends, strict=True):
-            rows = slice(end - len(reading.encoded), end)
+            near_threshold = steps.undecided(logits - error, logits + error, offsets)
+            log.debug("%d of %d rows are scored again in float32", len(near_threshold), len(logits))
+            logits[near_threshold] = self.engine.score([answers[row] for row in near_threshold], exact=True).logits
+        ends = itertools.accumulate(len(batch.encoded) for batch in batches)
+        for batch, end in zip(batches, ends, strict=True):
+            rows = slice(end - len(batch.encoded), end)
             yield EncoderOutput(*(values[rows] for values in vars(output).values()))
 
-    def _caller(self, rows: int) -> Callable[[str, Iterable[tuple[Any, ...]]], Iterator[Any]]:
-        """Return what calls a method of the stages with each of some arguments: worker processes, for a long table."""
+    def _start_workers(self, rows: int) -> Workers | None:
+        """Return worker processes for a call of so many rows, if it is part of a long table."""
         self._rows_seen += rows
-        stages = self.stages
-        if rows < MIN_PARALLEL_ROWS or self._rows_seen <= SINGLE_PROCESS_ROWS or self.processes == 1:
-            return lambda method, items: itertools.starmap(getattr(stages, method), items)
-        if self._workers is None or self._workers.target is not stages:
-            self._workers = Workers(stages, self.processes)
-        return self._workers.map
+        if rows < MIN_PARALLEL_ROWS or self._rows_seen <= SINGLE_PROCESS_ROWS or possible_processes(self.processes) == 1:
+            return None
+        if self._workers is None or not self._workers.is_usable or self._workers.target is not self.text_steps:
+            self._workers = Workers(self.text_steps, self.processes)
+        return self._workers
+
+    def _map(self, workers: Workers | None, method: str, items: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
+        """Call a method of the text steps with the values of each item, ahead in the workers, if any; yield the results."""
+        if workers is None:
+            return itertools.starmap(getattr(self.text_steps, method), items)
+        # Each process has a batch and the next one, or what the encoder reads next; of labels, which a kill may lose, only one.
+        ahead = workers.processes if method == "label" else max(2 * workers.processes, BATCHES_PER_ENCODER_CALL + workers.processes)
+        return workers.map(method, items, ahead)
 
     @property
-    def stages(self) -> TextStages:
-        """The stages with the settings of now; the same object as long as these stay as they are."""
+    def text_steps(self) -> TextSteps:
+        """The steps beside the encoder with the current settings; the same object until a setting changes."""
         checkpoint = self.checkpoint
         settings = self.threshold, self.calibrated, self.references, self.early_exit, self.policy
-        stages = TextStages(checkpoint.metadata, checkpoint.encoder, self.trees, *settings)
-        if stages != self._last_stages:
-            self._last_stages = stages
-        return self._last_stages
+        steps = TextSteps(checkpoint.metadata, checkpoint.encoder, self.trees, *settings)
+        if steps != self._last_steps:
+            self._last_steps = steps
+        return self._last_steps
 
     def logits(self, questions: Sequence[str], references: References, candidates: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Return the logits of the encoder and of the trees for all rows, without early exit, each of shape (n,)."""
         texts = normalize(questions, references, candidates)
-        return self._encoder_logits(texts), self._by_stages("predict_trees", texts)
+        return self._encoder_logits(texts), self._map_texts("predict_trees", texts)
 
-    def _by_stages(self, method: str, texts: Texts) -> np.ndarray:
-        """Return what a method of the stages returns for texts, one value or line per row."""
-        tasks = [(texts.select(rows),) for rows in _slices(len(texts.candidates))]
-        return np.concatenate(list(self._caller(len(texts.candidates))(method, tasks)))
+    def _map_texts(self, method: str, texts: Texts) -> np.ndarray:
+        """Return the results of a method of the text steps, shape (n, …)."""
+        batches = [(texts.select(rows),) for rows in _slices(len(texts.candidates))]
+        return np.concatenate(list(self._map(self._start_workers(len(texts.candidates)), method, batches)))
 
     def _encoder_logits(self, texts: Texts, *, exact: bool = False) -> np.ndarray:
         return self.engine.score(self.checkpoint.encoder.encode_answers(*texts), exact=exact).logits
@@ -266,7 +276,7 @@ class BERTJudge:
         """
         exact = self._exact(LENIENT)
         scores = exact.explain(questions, references, candidates).scores
-        return np.column_stack([shift_score(scores, -exact.stages.policy_offset), scores])
+        return np.column_stack([shift_score(scores, -exact.text_steps.policy_offset), scores])
 
     def check_trained(self) -> None:
         """Raise an `InputError` for a backbone that was not trained to judge, and for a policy that the judge cannot apply."""
@@ -291,15 +301,16 @@ class BERTJudge:
         return [label for labels in self.judge_shards([rows]) for label in labels]
 
     def judge_shards(self, shards: Sequence[Sequence[Row]]) -> Iterator[list[Label]]:
-        """Yield the labels of each of several lists of rows; while one is judged, the texts of the next are read."""
+        """Yield the labels of each of several lists of rows; in a long table, the texts of the next are prepared ahead."""
         self.check_trained()
-        tasks = [(shard[rows],) for shard in shards for rows in _slices(len(shard))]
-        count = sum(map(len, shards))
-        call = self._caller(count)
-        predictions = self._predict(call("read_rows", tasks), count)
-        labels = call("label", ((*task, prediction) for task, prediction in zip(tasks, predictions, strict=True)))
-        for shard in shards:
-            yield [label for _ in _slices(len(shard)) for label in next(labels)]
+        workers = self._start_workers(sum(map(len, shards)))
+        for group in [shards] if workers else [[shard] for shard in shards]:
+            batches = [(shard[rows],) for shard in group for rows in _slices(len(shard))]
+            predictions = self._predict(self._map(workers, "prepare_rows", batches), sum(map(len, group)))
+            items = ((*batch, prediction) for batch, prediction in zip(batches, predictions, strict=True))
+            labels = self._map(workers, "label", items)
+            for shard in group:
+                yield [label for _ in _slices(len(shard)) for label in next(labels)]
 
     def fit(
         self,
@@ -335,7 +346,7 @@ class BERTJudge:
             round_weights(self.checkpoint.model)
         start, self.trees = self.trees, None
         if features:
-            table = self._by_stages("features", texts)
+            table = self._map_texts("features", texts)
             self.trees = stacker.fit_trees(table, examples.labels, examples.weights, training.seed, start)
         self.checkpoint.trained = True
         self.engine.stay_on_torch("a model that was trained in this process")
@@ -383,16 +394,17 @@ class BERTJudge:
             "ece_uncalibrated": encoder_metrics["ece"],
             "temperature": temperature,
         }
-        tree_logits = None if self.trees is None else self._by_stages("predict_trees", texts)
+        tree_logits = None if self.trees is None else self._map_texts("predict_trees", texts)
         weights, bounds = None, None
         if tree_logits is not None:
             weights, bounds = self._fit_stacker(logits, tree_logits, labels, weak, synthetic)
         self.checkpoint.update(temperature=temperature, stacker=weights, logit_bounds=bounds, partial_offset=None)
+        steps = self.text_steps
+        offsets = steps.logit_offsets(tree_logits)
         if tree_logits is not None:
             components["accuracy_features"] = classification_metrics(labels, expit(tree_logits))["accuracy"]
-            components["share_read"] = len(self.stages.rows_for_encoder(tree_logits, self.stages.logit_offsets(tree_logits))[0])
-            components["share_read"] /= len(logits)
-        combined = self.stages.combine(logits, self.stages.logit_offsets(tree_logits))
+            components["share_read"] = len(steps.rows_for_encoder(tree_logits, offsets)[0]) / len(logits)
+        combined = steps.combine(logits, offsets)
         if (lenient_labels := stacker.find_lenient_labels(labels)) is not None:
             self.checkpoint.update(partial_offset=stacker.fit_partial_offset(combined, lenient_labels))
         scores = expit(combined)
@@ -483,7 +495,7 @@ class BERTJudge:
                 continue
             texts = normalize(*rows[:3])
             all_logits.append(self._encoder_logits(texts, exact=True))
-            all_tree_logits.append(self._by_stages("predict_trees", texts))
+            all_tree_logits.append(self._map_texts("predict_trees", texts))
             all_labels += rows.labels
             weights += rows.weights or [1.0] * len(rows.labels)
         num_real = len(labels) + (len(weak.labels) if weak else 0)
@@ -513,5 +525,5 @@ class BERTJudge:
 
 
 def _slices(rows: int) -> list[slice]:
-    """Return the positions of the rows that are read in one go; at least one slice."""
-    return [slice(start, start + ROWS_PER_READING) for start in range(0, max(rows, 1), ROWS_PER_READING)]
+    """Return the positions of each batch of rows; at least one."""
+    return [slice(start, start + ROWS_PER_BATCH) for start in range(0, max(rows, 1), ROWS_PER_BATCH)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -127,13 +127,13 @@ def test_an_order_that_uncertain_verdicts_leave_open_comes_with_a_warning(tmp_pa
 
 def test_the_next_call_judges_only_new_answers(answers: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     judged: list[str] = []
-    judge = BERTJudge.judge
+    judge_shards = BERTJudge.judge_shards
 
-    def counted(self: BERTJudge, rows: Sequence[Row]) -> list[Label]:
-        judged.extend(row.candidate for row in rows)
-        return judge(self, rows)
+    def counted(self: BERTJudge, shards: Sequence[Sequence[Row]]) -> Iterator[list[Label]]:
+        judged.extend(row.candidate for rows in shards for row in rows)
+        return judge_shards(self, shards)
 
-    monkeypatch.setattr(BERTJudge, "judge", counted)
+    monkeypatch.setattr(BERTJudge, "judge_shards", counted)
     assert run("audit", answers, "--size", 10).exit_code == 0
     assert len(judged) == 40
     assert run("audit", answers, "--size", 10).exit_code == 0

@@ -123,13 +123,13 @@ def test_the_questions_that_measure_are_not_learnt(tmp_path: Path, backbone: Pat
 
     monkeypatch.setattr(BERTJudge, "fit", spied)
     measured: list[str] = []
-    judge = BERTJudge.judge
+    judge_shards = BERTJudge.judge_shards
 
-    def seen(self: BERTJudge, asked: Any) -> Any:
-        measured.extend(row.question for row in asked)
-        return judge(self, asked)
+    def seen(self: BERTJudge, shards: Any) -> Any:
+        measured.extend(row.question for rows in shards for row in rows)
+        return judge_shards(self, shards)
 
-    monkeypatch.setattr(BERTJudge, "judge", seen)
+    monkeypatch.setattr(BERTJudge, "judge_shards", seen)
     # Every question twice: with another answer, and once more in other letters.
     again = [row | {"response": "no idea", "label": 0} for row in rows()]
     file = write(tmp_path / "a.parquet", [*rows(), *again])

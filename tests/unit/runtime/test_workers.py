@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from bert_judge.runtime.errors import InputError
-from bert_judge.runtime.workers import ITEMS_PER_PROCESS, Workers, possible_processes
+from bert_judge.runtime.workers import Workers, possible_processes
 
-PROCESSES = 2
+PROCESSES, AHEAD = 2, 5
 
 
 class Arithmetic:
@@ -54,34 +54,37 @@ def test_results_come_in_order_and_few_items_are_under_way(workers: Workers) -> 
             taken.append(number)
             yield (number,)
 
-    for count, result in enumerate(workers.map("add", items()), start=1):
+    for count, result in enumerate(workers.map("add", items(), AHEAD), start=1):
         assert result == 99 + count
-        assert len(taken) <= count + ITEMS_PER_PROCESS * PROCESSES
+        assert len(taken) <= count + AHEAD + 1
     assert count == 20
 
 
 def test_another_process_computes_and_stages_follow_each_other(workers: Workers) -> None:
-    assert os.getpid() not in workers.map("process", [()] * 4)
-    first = workers.map("add", ((number,) for number in range(30)))
-    assert list(workers.map("add", ((result + 1,) for result in first))) == [201 + number for number in range(30)]
-    assert list(workers.map("add", [])) == []
+    assert os.getpid() not in workers.map("process", [()] * 4, AHEAD)
+    first = workers.map("add", ((number,) for number in range(30)), AHEAD)
+    assert list(workers.map("add", ((result + 1,) for result in first), 1)) == [201 + number for number in range(30)]
+    assert list(workers.map("add", [], AHEAD)) == []
 
 
 def test_an_exception_is_raised_where_its_result_is_due(workers: Workers) -> None:
-    results = workers.map("fail", ((number,) for number in range(9)))
+    results = workers.map("fail", ((number,) for number in range(9)), AHEAD)
     assert [next(results), next(results)] == [0, 1]
     with pytest.raises(ValueError, match="two is no number"):
         next(results)
-    assert list(workers.map("fail", [(5,)])) == [5]
+    assert list(workers.map("fail", [(5,)], AHEAD)) == [5]
 
 
 def test_a_signal_to_the_whole_group_leaves_the_decision_to_the_caller(workers: Workers) -> None:
-    assert list(workers.map("end", [("SIGTERM",), ("SIGINT",)])) == ["still here"] * 2
+    assert list(workers.map("end", [("SIGTERM",), ("SIGINT",)], AHEAD)) == ["still here"] * 2
 
 
 def test_a_killed_process_is_an_error_of_one_line() -> None:
-    with pytest.raises(InputError, match=r"a worker process was killed, perhaps because the memory is used up; .*OMP_NUM_THREADS"):
-        list(Workers(Arithmetic(0), 1).map("end", [("SIGKILL",)]))
+    workers = Workers(Arithmetic(0), 1)
+    assert workers.is_usable
+    with pytest.raises(InputError, match=r"a worker process ended: .* the memory is used up, .*OMP_NUM_THREADS"):
+        list(workers.map("end", [("SIGKILL",)], 0))
+    assert not workers.is_usable
 
 
 def in_a_daemon(_: int) -> int:

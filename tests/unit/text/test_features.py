@@ -1,4 +1,4 @@
-"""Lexical features, in one process and in several."""
+"""Lexical features."""
 
 import numpy as np
 import pytest

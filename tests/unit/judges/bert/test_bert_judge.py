@@ -15,7 +15,7 @@ from bert_judge.encoder.checkpoint import StackerWeights
 from bert_judge.encoder.judge_folder import JUDGE_FILE
 from bert_judge.encoder.weights import PREFIXES, WEIGHTS_FILE
 from bert_judge.judges.bert.judge import BERTJudge, CalibrationRows
-from bert_judge.judges.bert.stages import normalize
+from bert_judge.judges.bert.text_steps import normalize
 from bert_judge.judges.protocol import Row
 from bert_judge.runtime.errors import InputError
 from bert_judge.text import TEXT_VERSION
@@ -167,7 +167,7 @@ def test_closest_reference_only(tmp_path: Path) -> None:
         assert one_read.tokens[i] == alone.tokens[0] < all_read.tokens[i]
     assert (one_read.raw_scores <= all_read.raw_scores + 1e-6).all()
     # The trees still use every reference.
-    tree_logits = judge.stages.predict_trees(normalize(*asked))
+    tree_logits = judge.text_steps.predict_trees(normalize(*asked))
     weights = one.checkpoint.metadata.stacker
     logits = np.log(one_read.raw_scores / (1 - one_read.raw_scores))
     expected = weights.combine(logits, tree_logits)

@@ -13,7 +13,7 @@ from bert_judge.config import Training
 from bert_judge.encoder.checkpoint import LogitBounds
 from bert_judge.judges.bert.judge import BERTJudge
 from bert_judge.judges.bert.stacker import MIN_ROWS, TAIL, fit_logit_bounds
-from bert_judge.judges.bert.stages import FEATURES, RULE_SCORE
+from bert_judge.judges.bert.text_steps import FEATURES, RULE_SCORE
 from bert_judge.judges.protocol import Row
 from bert_judge.report import hub_folder
 from bert_judge.runtime.errors import InputError

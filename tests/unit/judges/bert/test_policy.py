@@ -16,7 +16,7 @@ from bert_judge.config import Training
 from bert_judge.encoder.checkpoint import JudgeMetadata
 from bert_judge.judges.bert import stacker
 from bert_judge.judges.bert.judge import BERTJudge
-from bert_judge.judges.bert.stages import RULE_SCORE
+from bert_judge.judges.bert.text_steps import RULE_SCORE
 from bert_judge.judges.model_card import render
 from bert_judge.judges.protocol import Row
 from bert_judge.labels import judge_loading

@@ -11,7 +11,7 @@ from helpers.serve_clients import client
 
 from bert_judge import tables
 from bert_judge.judges.bert.judge import BERTJudge
-from bert_judge.judges.bert.stages import RULE_SCORE
+from bert_judge.judges.bert.text_steps import RULE_SCORE
 from bert_judge.judges.bert.unread import EXACT, LONG_WORD
 from bert_judge.judges.protocol import Label, Row
 from bert_judge.labels.stage import label_table

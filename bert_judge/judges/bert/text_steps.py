@@ -1,7 +1,7 @@
-"""What a judge does with texts before its encoder reads them and after it: rule modules, trees, tokens; and reasons.
+"""What a judge does with texts before and after its encoder: it asks rule modules and trees and tokenises; it gives reasons.
 
-This takes more processor time than a fast encoder, so worker processes do it for long tables (`runtime/workers.py`), the encoder in
-between being that of the calling process.
+This takes more processor time than a fast encoder, so worker processes do it for long tables (`runtime/workers.py`). The encoder
+runs in the calling process.
 """
 
 from __future__ import annotations
@@ -65,25 +65,25 @@ def normalize(questions: Sequence[str], references: Sequence[str | Sequence[str]
 
 
 @dataclass(frozen=True)
-class Reading:
-    """What is known of n rows before the encoder reads some of them.
+class PreparedRows:
+    """n rows before the encoder reads some of them.
 
     Attributes:
         decisions: of the rule modules and of `unread`.
-        decides: whether the decision is the verdict; m rows are left, of which the following says, in their order:
+        decides: whether the decision is the verdict. m rows remain undecided; the next fields describe them, in order.
         offsets: what is added to the weighted logits of the encoder, shape (m,).
         expected_logits: the likely logits of the encoder, shape (m,).
-        for_encoder: positions among the m rows of those that the encoder has to read, shape (k,).
+        encoder_rows: positions among the m rows of those that the encoder has to read, shape (k,).
         encoded: these, with one encoded row per reference.
         blank: the candidate has no text, shape (m,).
-        shortened: the features leave out the middle of a text, shape (m,).
+        shortened: the features, which are all that decides, leave out the middle of a text, shape (m,).
     """
 
     decisions: list[Decision | None]
     decides: np.ndarray
     offsets: np.ndarray
     expected_logits: np.ndarray
-    for_encoder: np.ndarray
+    encoder_rows: np.ndarray
     encoded: list[list[EncodedRow]]
     blank: np.ndarray
     shortened: np.ndarray
@@ -112,7 +112,7 @@ class Prediction:
 
 
 @dataclass(frozen=True)
-class TextStages:
+class TextSteps:
     """Reads the texts of rows, combines what the encoder says with the rest, and says why; can be pickled.
 
     Attributes:
@@ -131,41 +131,48 @@ class TextStages:
 
     # --- before the encoder ---
 
-    def read(self, questions: Sequence[str], references: Sequence[str | Sequence[str]], candidates: Sequence[str]) -> Reading:
+    def prepare(
+        self, questions: Sequence[str], references: Sequence[str | Sequence[str]], candidates: Sequence[str]
+    ) -> PreparedRows:
         """Ask rule modules and trees, and encode the rows that the encoder has to read."""
-        texts = normalize(questions, references, candidates)
-        decisions = self.ask_rules(texts)
-        references_read, decisions = unread.decide_unread(
-            self._reader,
-            texts.references,
-            texts.candidates,
-            [(decision, self.decides(decision)) for decision in decisions],
-            checks_long_words=self._uses_trees,
-        )
+        texts, decisions = self.decide_texts(normalize(questions, references, candidates))
         decides = np.array([self.decides(decision) for decision in decisions], bool)
-        left = np.flatnonzero(~decides)
-        texts = texts._replace(references=references_read).select(left)
+        undecided = np.flatnonzero(~decides)
+        texts = texts.select(undecided)
         tree_logits = self.predict_trees(texts) if self._uses_trees else None
-        offsets = self.logit_offsets(tree_logits, self.metadata.rule_logit * np.array([_sign(decisions[row]) for row in left]))
-        for_encoder, expected_logits = self.rows_for_encoder(tree_logits, offsets)
+        rule_logits = self.metadata.rule_logit * np.array([_sign(decisions[row]) for row in undecided])
+        offsets = self.logit_offsets(tree_logits, rule_logits)
+        encoder_rows, expected_logits = self.rows_for_encoder(tree_logits, offsets)
         pairs = list(zip(texts.references, texts.candidates, strict=True))
-        return Reading(
+        shortened = np.zeros(len(pairs), bool)
+        for row in np.setdiff1d(np.arange(len(pairs)), encoder_rows):
+            shortened[row] = is_truncated(*pairs[row])
+        return PreparedRows(
             decisions,
             decides,
             offsets,
             expected_logits,
-            for_encoder,
-            encoded=self._encode(texts.select(for_encoder)),
-            blank=np.array([is_blank_answer(answer, answers) for answers, answer in pairs], bool),
-            shortened=np.array([is_truncated(*pair) for pair in pairs], bool),
+            encoder_rows,
+            encoded=self._encode(texts.select(encoder_rows)),
+            blank=np.array([is_blank_answer(candidate, references) for references, candidate in pairs], bool),
+            shortened=shortened,
         )
 
-    def read_rows(self, rows: Sequence[Row]) -> Reading:
-        """Like `read`, for the rows whose candidate has text."""
+    def prepare_rows(self, rows: Sequence[Row]) -> PreparedRows:
+        """Like `prepare`, for the rows whose candidate has text."""
         answered = [row for row in rows if not _is_blank(row)]
-        return self.read(
+        return self.prepare(
             [row.question for row in answered], [row.references for row in answered], [row.candidate for row in answered]
         )
+
+    def decide_texts(self, texts: Texts) -> tuple[Texts, list[Decision | None]]:
+        """Return the texts with the references that can be read, and per row the decision of a rule module or of `unread`."""
+        decisions = self.ask_rules(texts)
+        pairs = [(decision, self.decides(decision)) for decision in decisions]
+        references, decisions = unread.decide_unread(
+            self._reader, texts.references, texts.candidates, pairs, checks_long_words=self._uses_trees
+        )
+        return texts._replace(references=references), decisions
 
     def ask_rules(self, texts: Texts) -> list[Decision | None]:
         """Return per row the decision of a module that may decide and that no earlier one contradicts, else that of another."""
@@ -251,12 +258,13 @@ class TextStages:
         weight = 1 / self.metadata.temperature if self.metadata.stacker is None else self.metadata.stacker.encoder
         return weight * logits + offsets + self.policy_offset
 
-    def predict(self, reading: Reading, output: EncoderOutput) -> Prediction:
-        """Return the scores of the rows of a reading; `output` of the rows that the encoder read."""
-        n, read = len(reading.decisions), reading.for_encoder
-        left = np.flatnonzero(~reading.decides)
-        logits = reading.expected_logits.copy()
-        logits[read] = output.logits
+    def predict(self, prepared: PreparedRows, output: EncoderOutput) -> Prediction:
+        """Return the scores of prepared rows; `output`: of those that the encoder read."""
+        n = len(prepared.decisions)
+        undecided = np.flatnonzero(~prepared.decides)
+        read = undecided[prepared.encoder_rows]
+        logits = prepared.expected_logits.copy()
+        logits[prepared.encoder_rows] = output.logits
         prediction = Prediction(
             scores=np.zeros(n),
             raw_scores=np.full(n, np.nan),
@@ -265,19 +273,19 @@ class TextStages:
             decided_by=np.full(n, FEATURES, object),
             reasons=np.full(n, None, object),
         )
-        prediction.scores[left] = np.where(reading.blank, 0.0, expit(self.combine(logits, reading.offsets)))
-        prediction.truncated[left] = reading.shortened
-        prediction.raw_scores[left[read]], prediction.tokens[left[read]] = expit(output.logits), output.tokens
-        prediction.truncated[left[read]], prediction.decided_by[left[read]] = output.truncated, ENCODER
-        for row, decision in enumerate(reading.decisions):
+        prediction.scores[undecided] = np.where(prepared.blank, 0.0, expit(self.combine(logits, prepared.offsets)))
+        prediction.truncated[undecided] = prepared.shortened
+        prediction.raw_scores[read], prediction.tokens[read] = expit(output.logits), output.tokens
+        prediction.truncated[read], prediction.decided_by[read] = output.truncated, ENCODER
+        for row, decision in enumerate(prepared.decisions):
             if decision and decision.correct is None:
                 prediction.scores[row], prediction.decided_by[row] = np.nan, UNFINISHED
                 prediction.reasons[row] = decision.reason
                 continue
-            if decision and reading.decides[row]:
+            if decision and prepared.decides[row]:
                 prediction.scores[row] = shift_score(RULE_SCORE if decision.correct else 1 - RULE_SCORE, self.policy_offset)
                 prediction.decided_by[row] = decision.module
-            has_weight = reading.decides[row] or self.metadata.rule_logit > 0
+            has_weight = prepared.decides[row] or self.metadata.rule_logit > 0
             if decision and has_weight and decision.correct == (prediction.scores[row] >= self.threshold):
                 prediction.reasons[row] = f"{decision.module}: {decision.reason}"
         return prediction
