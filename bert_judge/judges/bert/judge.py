@@ -236,9 +236,8 @@ class BERTJudge:
         """Call a method of the text steps with the values of each item, ahead in the workers, if any; yield the results."""
         if workers is None:
             return itertools.starmap(getattr(self.text_steps, method), items)
-        # Each process has a batch and the next one, or what the encoder reads next; of labels, which a kill may lose, only one.
-        ahead = workers.processes if method == "label" else max(2 * workers.processes, BATCHES_PER_ENCODER_CALL + workers.processes)
-        return workers.map(method, items, ahead)
+        # What the encoder reads next, and a batch that each process works on.
+        return workers.map(method, items, ahead=BATCHES_PER_ENCODER_CALL + workers.processes)
 
     @property
     def text_steps(self) -> TextSteps:
