@@ -23,6 +23,7 @@ from bert_judge.judges.bert import BertJudgeConfig, stacker, unread
 from bert_judge.judges.bert.certainty import is_certain, is_doubtful
 from bert_judge.judges.bert.trees import Trees
 from bert_judge.judges.protocol import Label, Row, decided, empty_answer, unfinished
+from bert_judge.runtime.errors import InputError
 from bert_judge.statistics.logistic import expit, logit
 from bert_judge.tables import storable
 from bert_judge.text.answer_kinds import answer_kind
@@ -161,6 +162,9 @@ class TextSteps:
     def prepare_rows(self, rows: Sequence[Row]) -> PreparedRows:
         """Like `prepare`, for the rows whose candidate has text."""
         answered = [row for row in rows if not _is_blank(row)]
+        # A position among these rows would say nothing.
+        if missing := [row.question for row in answered if not row.references]:
+            raise InputError(f"the question {missing[0]!r:.60} has no reference; this judge needs at least one per row")
         return self.prepare(
             [row.question for row in answered], [row.references for row in answered], [row.candidate for row in answered]
         )

@@ -3,6 +3,7 @@
 import contextlib
 import copy
 import pickle
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -117,6 +118,10 @@ def test_an_error_names_the_row_of_the_table(always_parallel: None) -> None:
     references[25] = []
     with pytest.raises(InputError, match="row 25 has no reference"):
         make_judge(2).predict(questions, references, candidates)
+    rows = make_rows(30)
+    rows[26] = replace(rows[26], references=())
+    with pytest.raises(InputError, match="the question 'Which town is 8\\?' has no reference"):
+        make_judge(2).judge(rows)
     with pytest.raises(InputError, match="29 candidates"):
         make_judge(2).predict(questions, references, candidates[1:])
 
