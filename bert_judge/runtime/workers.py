@@ -19,7 +19,7 @@ IDLE_SECONDS = 300
 
 
 def possible_processes(wanted: int) -> int:
-    """Return how many processes may start: 1 in a daemon, such as a worker of `multiprocessing.Pool`, and without semaphores."""
+    """Return how many of the processes can start: 1 in a daemon (a worker of `multiprocessing.Pool`) or if semaphores are missing."""
     import joblib
 
     # joblib warns of a daemon.
@@ -41,7 +41,7 @@ class Workers:
 
         self.target = target
         self.processes = processes
-        self._has_lost_process, self._caller = False, os.getpid()
+        self._has_lost_process, self._caller_pid = False, os.getpid()
         self._executor = ProcessPoolExecutor(
             processes,
             timeout=IDLE_SECONDS,
@@ -55,7 +55,7 @@ class Workers:
     @property
     def is_usable(self) -> bool:
         """Whether methods can be called: no process was killed, and this is not a fork of the caller."""
-        return not self._has_lost_process and self._caller == os.getpid()
+        return not self._has_lost_process and self._caller_pid == os.getpid()
 
     def map(self, method: str, items: Iterable[tuple[Any, ...]], ahead: int) -> Iterator[Any]:
         """Call a method with each item's values as arguments; yield the results in order. Several calls may run at once.
@@ -79,8 +79,8 @@ class Workers:
         except TerminatedWorkerError as error:
             self._has_lost_process = True
             raise InputError(
-                "a worker process ended: it was killed, perhaps because the memory is used up, or see its error above; "
-                "OMP_NUM_THREADS sets the number of processes, and each needs 0.1 to 0.2 GB"
+                "a worker process ended; if no error is printed above, it was killed, perhaps because memory ran out: each process "
+                "needs 0.1 to 0.2 GB, and OMP_NUM_THREADS sets their number"
             ) from error
         finally:
             for future in under_way:

@@ -82,7 +82,10 @@ def test_a_signal_to_the_whole_group_leaves_the_decision_to_the_caller(workers: 
 def test_a_killed_process_is_an_error_of_one_line() -> None:
     workers = Workers(Arithmetic(0), 1)
     assert workers.is_usable
-    with pytest.raises(InputError, match=r"a worker process ended: .* the memory is used up, .*OMP_NUM_THREADS"):
+    with pytest.raises(
+        InputError,
+        match=r"a worker process ended; .* it was killed, perhaps because memory ran out: .*OMP_NUM_THREADS sets their number",
+    ):
         list(workers.map("end", [("SIGKILL",)], 0))
     assert not workers.is_usable
 
