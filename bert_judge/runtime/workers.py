@@ -19,7 +19,7 @@ IDLE_SECONDS = 300
 
 
 def possible_processes(wanted: int) -> int:
-    """Return how many of the processes can start: 1 in a daemon (a worker of `multiprocessing.Pool`) or if semaphores are missing."""
+    """Return how many processes can start: 1 in a daemon (a worker of `multiprocessing.Pool`) or without semaphores."""
     import joblib
 
     # joblib warns of a daemon.
